@@ -73,8 +73,9 @@ _must_check_ int bounds_apply(const struct bounds *bounds, struct yett_sandbox_o
                               struct yett_share *shares, struct yett_error *error);
 
 /*
- * Checks a sandbox after it was made: if the request named no network, the profile chose one.
- * Returns 0 or YETT_E_PERMISSION_DENIED.
+ * Checks that the network of a new sandbox is within the bounds. This is known only after the
+ * sandbox was made: if the request names no network, the profile chooses one. Returns 0 or
+ * YETT_E_PERMISSION_DENIED.
  */
 _must_check_ int bounds_check_made(const struct bounds *bounds,
                                    const struct yett_sandbox_info *info, struct yett_error *error);

@@ -126,7 +126,10 @@ void stores_expect(struct agent *agent, const char *sandbox)
 	struct expected *new = find(stores, sandbox) ? NULL : calloc(1, sizeof *new);
 
 	if (!new)
-		/* Expected already, or no memory: then the stores stay until `yett work prune`. */
+		/*
+		 * The sandbox is in the list already, or there is no memory for a new entry.
+		 * Without an entry, its stores stay until the user runs `yett work prune`.
+		 */
 		return;
 	(void)snprintf(new->sandbox, sizeof new->sandbox, "%s", sandbox);
 	new->next = stores->expected;

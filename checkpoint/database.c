@@ -61,8 +61,11 @@ struct database_watch {
 };
 
 /*
- * Settings that are not stored in the file. They limit the log to 16 MiB, sort in memory, and
- * overwrite deleted content with zeros. The last two make SQLite check what it reads from the file.
+ * Settings that are not stored in the file, so each connection makes them. SQLite truncates the
+ * write-ahead log to 16 MiB when it starts the log anew, sorts in memory, and overwrites deleted
+ * content with zeros. cell_size_check makes SQLite check each page that it reads.
+ * trusted_schema=OFF keeps the schema of a crafted file from calling SQL functions that can do
+ * harm.
  */
 static const char settings[] =
 	"PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY; PRAGMA secure_delete=ON; "
@@ -235,7 +238,7 @@ int database_end(const struct database *database, int r, struct yett_error *erro
 {
 	if (r == 0)
 		r = database_run(database, "COMMIT", error);
-	/* If this is autocommit mode, SQLite has rolled back already. */
+	/* In autocommit mode there is no transaction: SQLite has rolled back already. */
 	if (r && !sqlite3_get_autocommit(database->connection))
 		(void)sqlite3_exec(database->connection, "ROLLBACK", NULL, NULL, NULL);
 	return r;

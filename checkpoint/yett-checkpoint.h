@@ -155,8 +155,9 @@ struct yett_checkpoint_put_options {
 /*
  * Puts a checkpoint and returns it without its state. *ret_pruned is how many others were removed
  * because of limits or age. YETT_E_NOT_FOUND: the parent does not exist. YETT_E_INVALID_REQUEST: a
- * value is too long, or not valid text or JSON. YETT_E_TIMEOUT: another process keeps the store
- * locked. YETT_E_FILE_OPERATION_FAILED: see yett_checkpoint_store_open().
+ * value is missing, too long, or not a valid text, id or JSON object, or the checkpoint alone would
+ * exceed bytes_max. YETT_E_TIMEOUT: another process keeps the store locked.
+ * YETT_E_FILE_OPERATION_FAILED: see yett_checkpoint_store_open().
  */
 YETT_API YETT_MUST_CHECK int yett_checkpoint_put(struct yett_checkpoint_store *store,
                                                  const struct yett_checkpoint_put_options *options,

@@ -73,7 +73,10 @@ static void tell_place(const char *path, struct session_share *share)
 	}
 }
 
-/* Returns the id of the store that the share got, or NULL if it has none. */
+/*
+ * Returns the id of the copy-on-write store that the sandbox uses for its share at `target`. NULL:
+ * the list has no such store.
+ */
 static const char *find_store(const struct yett_work_list *list, const char *sandbox,
                               const char *target)
 {
@@ -196,7 +199,8 @@ int again_keep(struct run *run, char **words, struct session *session)
 		return 0;
 	r = add_socket(run, words, &why);
 	if (r == 0) {
-		session_forget_history(session); /* of an earlier sandbox of this name */
+		/* An earlier sandbox of this name may have left its history. */
+		session_forget_history(session);
 		r = keep(run, (const char **)words, session, &why);
 	}
 	if (r && run->options.life.idle_suspend) {
@@ -437,16 +441,17 @@ static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struc
 		                       ? "is no socket now, and was one when the sandbox was made"
 		                       : "is no file now, and was one when the sandbox was made",
 		               error);
+	/* The inode is unchanged, but the device can have another number since the last boot. */
 	if (was->inode)
-		was->device = st.st_dev; /* the number of this boot; the inode is unchanged */
+		was->device = st.st_dev;
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
 
 /*
  * Replaces each shared path in the options by a descriptor, so that later changes of the path have
- * no effect. The caller closes fds[0 … shares_count], and must keep them open until the sandbox is
- * made.
+ * no effect. The caller closes fds[0 … shares_count - 1], and must keep them open until the sandbox
+ * is made.
  */
 static int hold_places(struct session *session, struct run_options *o, int *fds,
                        struct yett_error *error)

@@ -192,9 +192,9 @@ static int export(const struct audit_options *options, struct audit_files *files
 /* --- keygen ----------------------------------------------------------------------------------- */
 
 /*
- * Clears the slot for the next chain, if --replace allows that. Only a chain that still waits may
- * be replaced: as long as yett-audit has not taken it up, nobody but root has seen its key and no
- * record depends on it.
+ * Empties the slot of the state file in which a new chain waits for yett-audit. A chain that waits
+ * there is removed only with --replace. The removal is safe: until yett-audit takes a chain up,
+ * nobody but root has seen the chain's key and no record depends on the chain.
  */
 static int make_room(const struct audit_options *options, int state, struct yett_error *error)
 {

@@ -200,9 +200,10 @@ static bool is_being_written(int fd)
 /*
  * Copies the input file to a sealed memfd. The command could read the file by its descriptor, but
  * could not open it again as /dev/stdin: the file is located outside the sandbox, may have no path
- * any more (a here-document), and its owner is not mapped inside. It can open the memfd, and the
- * seals make that read-only. Returns -1 if the file itself must be passed: it is empty, too large
- * or being written, or cannot be copied.
+ * any more (a here-document), and its owner is not mapped inside. The command can open the memfd,
+ * which the seals make read-only. Returns -1 if the input is not a regular file, or the file is
+ * empty, too large, open for writing here or elsewhere, or cannot be copied. pump_open() then
+ * passes or bridges the descriptor itself.
  */
 static int copy_input(int fd)
 {

@@ -83,7 +83,8 @@ static int went_on(const struct standstill *still, struct yett_error *error)
 }
 
 /*
- * Thaws the sandbox. Called even if its state is unknown: this has no effect on a running sandbox.
+ * Thaws the sandbox. Called even if the state of the sandbox is unknown: for a running sandbox, the
+ * request fails and changes nothing.
  */
 static int go_on(const struct standstill *still, struct yett_error *error)
 {

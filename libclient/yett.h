@@ -2090,6 +2090,7 @@ YETT_API void yett_relay_close(struct yett_relay *relay);
  * To read or write a whole file like yett_file_read() and yett_file_write(), open it with
  * yett_file_open_begin() and use pread(2) or pwrite(2): the file is a regular file.
  */
+
 YETT_API YETT_MUST_CHECK int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path,
                                                   unsigned flags, unsigned mode,
                                                   struct yett_operation **ret_operation,

@@ -63,7 +63,7 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *data
 	(void)source;
 	(void)fd;
 	if (events & (EPOLLERR | EPOLLHUP))
-		output->is_lost = true; /* the reader has closed the pipe: pipe(7) */
+		output->is_lost = true; /* the reader has closed the pipe: epoll_ctl(2) */
 	flush(output);
 	if (output->is_lost)
 		(void)sd_event_source_set_enabled(output->source, SD_EVENT_OFF);

@@ -3,8 +3,8 @@
  * replaces, or those that it would get in its target directory. Without this it would have those of
  * the stage.
  *
- * Nobody gets more access than the new mode allows with the group and the ACL that the file was to
- * have.
+ * If the group or the ACL cannot be set, narrows the mode. So nobody gets more access than with
+ * that group and ACL.
  */
 #include "programs/apply/apply.h"
 
@@ -116,7 +116,8 @@ static int open_part(const struct apply *apply, const char *path, size_t length)
 /*
  * Opens the last existing directory on the path in the source: the parent directory, or the one in
  * which the missing directories will be made. Nothing exists below a missing directory, so a binary
- * search finds it. A sandbox can make paths of 2,000 names, with any number of files at the end.
+ * search finds the last existing one. A search name by name would be slow: a sandbox can make paths
+ * of 2,000 names, with any number of files at the end.
  */
 static int open_above(const struct apply *apply, const char *path)
 {
@@ -202,8 +203,9 @@ static int give_acl(int fd, const struct attribute *acl, uint32_t *mode)
 }
 
 /*
- * For a file whose model has no ACL. The ACL of the sandbox's file is not copied, but still limits
- * the group: the group had no more than its entry in that ACL.
+ * Narrows the mode of a staged file whose model has no ACL, if the sandbox's file has one. That ACL
+ * is not copied. The group bits of its mode are the ACL's mask, and the group itself had only the
+ * rights of its own entry (acl(5)): the staged file's group gets no more than that entry.
  */
 static int narrow_as_in_layer(const struct apply *apply, const struct step *step, uint32_t *mode)
 {
@@ -245,7 +247,8 @@ int inherit(const struct apply *apply, const struct step *step, int fd, uint32_t
 	has_group = give_group(fd, staged.is_old || (st.st_mode & S_ISGID) ? st.st_gid : getegid());
 	if (S_ISLNK(step->new.mode))
 		return 0;
-	if (!has_group && staged.is_old) /* the group is another: allow it what others may */
+	if (!has_group &&
+	    staged.is_old) /* the file has another group: give it only the rights of others */
 		*mode = narrow_group(*mode, *mode & 07);
 	if (S_ISDIR(step->new.mode) && !staged.is_old &&
 	    has_group) /* inode_init_owner() in the kernel's fs/inode.c */

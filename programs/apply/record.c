@@ -255,8 +255,8 @@ int record_write_owns(struct apply *apply)
 }
 
 /*
- * Calls renameat2 directly: the library's renameat2(3) uses another system call, which the filter
- * refuses, if there are no flags.
+ * Calls renameat2 directly: without flags, the library's renameat2(3) uses another system call,
+ * which the filter refuses.
  */
 int record_rename(struct apply *apply, const char *name, const char *wanted)
 {

@@ -304,8 +304,8 @@ static int stage_directory(struct apply *apply, const struct step *step, const c
 }
 
 /*
- * For a directory that an earlier step stages: sets the mode that it has then, and its final mode,
- * narrowed as inherit() narrowed the staged one.
+ * Fills in a mode step for a directory that an earlier step makes: `old` is the directory as that
+ * step stages it, and `new` has its final mode, narrowed as inherit() narrowed the staged one.
  */
 static void know_directory(struct apply *apply, struct step *step)
 {

@@ -99,8 +99,8 @@ static void put_hex(struct json *json, const char *name, const uint8_t *bytes, s
 }
 
 /*
- * Collects the first record of a segment. It holds everything except the key that verification
- * needs to begin with this segment.
+ * Collects the first record of a segment. Except for the key, the record holds everything that
+ * verification needs to begin with this segment.
  */
 static int add_segment(struct book *book)
 {
@@ -159,8 +159,9 @@ static int add_pruned(struct book *book)
 }
 
 /*
- * Takes over what yett reports as removed, since that makes room. Ignores a report of more bytes
- * than this process has seen.
+ * Reads from the state file which segments `yett audit prune` has removed: their bytes no longer
+ * count against max_bytes. Ignores an impossible total: fewer removed bytes than when this process
+ * began, or more bytes removed since then than there were.
  */
 static void look_at_pruned(struct book *book)
 {
@@ -208,7 +209,7 @@ static int begin_batch(struct book *book)
 	int r = look_at_segment(book);
 
 	/*
-	 * If no new segment can be begun, a full one is used further until it has no room for a
+	 * If no new segment can be begun, continues with the full one until it has no room for a
 	 * batch.
 	 */
 	if (r == 0 && book->end >= book->segment_bytes && book->end == book->size &&

@@ -78,7 +78,8 @@ int book_roll(struct book *book)
 
 /*
  * Replaces the chain by the waiting one, if there is one, and begins a segment. Returns 1 if it
- * did, 0 if no chain waits or it must wait longer, or -errno.
+ * did, or if it only emptied the slot of a chain that is in use already; 0 if no chain waits or it
+ * must wait longer; or -errno.
  */
 static int take_up(struct book *book)
 {
@@ -94,8 +95,8 @@ static int take_up(struct book *book)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	/*
-	 * If the ids are equal, the process died after it took up the chain and before it wiped the
-	 * slot.
+	 * If the ids are equal, the chain is in use already: an earlier attempt took it up, but
+	 * failed or died before it wiped the slot.
 	 */
 	if (memcmp(waiting.id, book->state.chain.id, sizeof waiting.id) != 0) {
 		chain_begin(&next.chain, waiting.id, waiting.key);
@@ -211,8 +212,9 @@ static int begin_state(struct book *book)
 }
 
 /*
- * Finds which of the two open segments the state means. If it is gone, the position in the state is
- * all that is known.
+ * Makes the segment that the state names the current one, and reads its end. Two segments are open:
+ * the last one with records, and the empty one. If the named segment is missing or too short, its
+ * records count as lost, with the size that the state has for it: no other size is known.
  */
 static int find_segment(struct book *book)
 {

@@ -169,7 +169,10 @@ int slots_wipe_next(int fd)
 	return wipe_slot(fd, SLOT_NEXT_CHAIN);
 }
 
-/* The header of the kept bytes, after all slots. The sum covers the size and the bytes. */
+/*
+ * The header of the bytes that slots_keep() stores behind the last slot. The sum covers the size
+ * and these bytes.
+ */
 struct kept {
 	uint8_t sum[SUM_SIZE];
 	uint64_t size;

@@ -4,10 +4,13 @@
  * sends a packet with a reason and a connection, and then a byte when it has closed its own
  * descriptor.
  *
- * The last close(2) of a connection can block for as long as the client chose (a queued TCP socket
- * with SO_LINGER, socket(7)). Nobody waits for this process; if a close takes more than a second,
- * the process exits. It must never read a client's data. Starts as root, with the listener's
- * privilege, and drops all of it. The exit status is the number of the stage that failed.
+ * The last close(2) of a connection also closes the descriptors in packets that nobody has
+ * received. The client may have sent a TCP socket with SO_LINGER (socket(7)), and then close(2)
+ * blocks for as long as the client chose. Nobody waits for this process; if a close takes more than
+ * a second, the process exits. It must never read a client's data.
+ *
+ * Starts as root, with the listener's privilege, and drops all of it. The exit status is the number
+ * of the stage that failed.
  */
 #include "helper/listener/closer.h"
 #include "helper/privilege/lockdown.h"

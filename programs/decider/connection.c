@@ -278,7 +278,10 @@ static void handle_request(struct connection *c)
 		c->is_over = true;
 	}
 	if (r != 0) {
-		/* An error with a key is the monitor's here: no supervisor has answered yet. */
+		/*
+		 * An error about max_creations or max_requests comes from the monitor here: no
+		 * supervisor has answered yet.
+		 */
 		refuse_rate(c->policy, &error);
 		connection_refuse(c, sequence, &error);
 	}
@@ -329,8 +332,8 @@ static int time_left(const struct connection *c)
 }
 
 /*
- * The monitor has sent a packet without a request, or is gone. Such a packet is an error, why the
- * connection must end.
+ * Ends the connection: the monitor is gone, or has sent a packet that answers no request. Such a
+ * packet holds the error for the client, with the reason for the end.
  */
 static void end_with(struct connection *c)
 {

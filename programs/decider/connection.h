@@ -79,8 +79,8 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd);
 /* Sends an error to the client. The monitor logs the error, and the audit records a refusal. */
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error);
 /*
- * Sends an error that the supervisor has already recorded in the audit (a granted sandbox could not
- * be made). The error is only logged.
+ * Sends the client the error of a supervisor that could not make a granted sandbox. The supervisor
+ * has already recorded this error in the audit, so the monitor only logs it.
  */
 void connection_refuse_told(struct connection *c, uint64_t sequence,
                             const struct yett_error *error);
@@ -108,15 +108,15 @@ void connection_drop(struct connection *c);
 
 /*
  * Call when the supervisor that may receive the client's packet has answered. If the supervisor has
- * not received the packet, discards it as connection_drop().
+ * not received the packet, discards it as connection_drop() does.
  */
 void connection_take_back(struct connection *c);
 
 /* --- sandboxes of the connection; sandboxes.c --- */
 
 /*
- * Sandboxes that are being made at once. Further requests wait in the socket. Each sandbox costs
- * three processes.
+ * At most this many sandboxes are being made at once. Further requests wait in the socket. Each
+ * sandbox costs three processes.
  */
 #define SANDBOXES_PENDING_MAX 4
 
@@ -152,8 +152,8 @@ _must_check_ int sandboxes_ask(struct connection *c, const struct record *record
                                struct yett_error *error);
 
 /*
- * Has the supervisor of an existing sandbox carry out the connection's plan, which is one of
- * planning_mount(). Otherwise as sandboxes_begin(). Returns 0 or a code.
+ * Has the supervisor of an existing sandbox carry out the connection's plan, which planning_mount()
+ * made. Otherwise as sandboxes_begin(). Returns 0 or a code.
  */
 _must_check_ int sandboxes_mount(struct connection *c, const struct record *record,
                                  uint64_t sequence, struct yett_error *error);

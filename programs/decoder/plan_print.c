@@ -85,7 +85,8 @@ static void print_rules(FILE *out, const char *rules)
 }
 
 /*
- * Prints the rules and settings of a NETWORK step. Each line may have a whole rule and its origin.
+ * Prints the rules and settings of a NETWORK step, one in each line of `lines`. The buffers have
+ * room for the longest rule and the file and line that the rule comes from.
  */
 static void print_lines(FILE *out, const char *lines)
 {
@@ -194,7 +195,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	}
 }
 
-/* The other steps have only a name, which needs no padding. */
+/* Whether values follow the step's name, which is then padded. */
 static bool has_values(const struct plan_step *step)
 {
 	static const bool plain[PLAN_STEP_KINDS] = {

@@ -156,8 +156,8 @@ static void tell_network_of(const struct explain *explain, const struct policy_g
 }
 
 /*
- * Lists the profiles that this grant gives and no other. If there are none, *ret_instead is the
- * grant that decides instead, or NULL.
+ * Lists the profiles for which `grant` decides. If there are none, *ret_instead is the first grant
+ * that decides instead, or NULL.
  */
 static size_t tell_gives(const struct explain *explain, const struct policy_grant *grant,
                          struct json *json, FILE *text, const struct policy_grant **ret_instead)

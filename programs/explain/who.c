@@ -110,7 +110,7 @@ int who_find(const char *user, const char *groups, struct peer *ret_peer, struct
 	return 0;
 }
 
-/* Reads the key from a file "ed25519 BASE64 …". */
+/* Reads the key from a file whose text begins with "ed25519 BASE64". */
 static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
                     struct yett_error *error)
 {

@@ -9,8 +9,8 @@
 #include "protocol/frame_message.h"
 
 /*
- * A message with more bytes of text than this is sent. With all numbers and field names it still
- * fits in a packet.
+ * answer_entry() sends the message before it adds an entry if the message has more bytes of text
+ * than this. The last entry, all numbers and all field names then still fit in the packet.
  */
 #define BATCH_BYTES 40000
 

@@ -2,7 +2,7 @@
  * Unpacks a pax archive from the stream into a file or a tree. See files.h.
  *
  * Outside, the archive comes from a sandbox and is hostile. libarchive reads nothing but
- * uncompressed tar. Every entry is "root", or lies below it by plain names. Each directory on the
+ * uncompressed tar. Every path is "root", or "root/…" with plain names. Each directory on the
  * way to an entry is opened without following links. A file that exists already is never opened. No
  * device is made, no set-id bit and no owner is taken over, and the totals are limited.
  */
@@ -45,7 +45,7 @@ struct place {
 	const char *path; /* in the archive */
 	int parent;
 	char leaf[256];
-	/* name while it is made if `leaf` exists already; empty: made as `leaf` */
+	/* if `leaf` exists: name of the new file until settle() renames it to `leaf`; else empty */
 	char temporary[32];
 };
 
@@ -310,8 +310,8 @@ static int make_link(struct unpacker *u, struct archive_entry *entry, struct pla
 }
 
 /*
- * Makes another name for a file of this archive. The target is found as other places are, and is
- * not followed if it is a link. linkat(2)
+ * Makes another name for `target`, a regular file of the unpacked tree. Finds the file without
+ * following links. linkat(2)
  */
 static int make_hard_link(struct unpacker *u, const char *target, struct place *place)
 {
@@ -390,8 +390,8 @@ static int make(struct unpacker *u, struct archive_entry *entry, const char *pat
 }
 
 /*
- * Sets the modes and times, the deepest directory first: it comes later in the archive than its
- * parent. A directory that was swapped for a link meanwhile is not followed.
+ * Sets the modes and times of the directories in the reverse order of the archive, so that each
+ * directory comes before its parent. Skips a directory that was replaced by a link meanwhile.
  */
 static void finish_directories(struct unpacker *u)
 {

@@ -12,8 +12,8 @@
 #include <string.h>
 
 /*
- * A conditional jump skips at most 255 instructions. Keep one in reserve, for a BPF_JA that reaches
- * the other target.
+ * A conditional jump skips at most 255 instructions. push_jump() may insert a BPF_JA for the other
+ * target into that distance, so one instruction is kept in reserve.
  */
 #define REACH 254
 
@@ -27,7 +27,7 @@
 struct range {
 	uint32_t first; /* first system call number of the range */
 	const struct filter_verdict *verdict;
-	/* of the code for the rules, if the verdict has rules; 0: not written yet */
+	/* where the code for the verdict's rules begins; 0: no rules, or not written yet */
 	size_t position;
 };
 

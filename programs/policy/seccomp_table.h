@@ -35,7 +35,7 @@ struct seccomp_newer {
  */
 struct seccomp_argument {
 	unsigned index;
-	uint32_t mask; /* of the low half, for arguments that the kernel takes as int */
+	uint32_t mask; /* bits of the low half: the kernel takes such arguments as int */
 	uint32_t first, last;
 };
 

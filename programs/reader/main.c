@@ -55,8 +55,8 @@ static bool keep_ids(void)
 }
 
 /*
- * No file, and no core dump (1: core(5)). Descriptors and memory are for NSS modules, which may map
- * large caches.
+ * Allows no file to be written and no core dump: core(5) explains the 1. Leaves descriptors and
+ * memory for NSS modules, which may map large caches.
  */
 static bool limit(void)
 {
@@ -153,8 +153,8 @@ static void find_names(const struct peer *peer, struct peer_names *names)
 	char link[32];
 
 	/*
-	 * The process can change this link only to another program that it may execute. The link of
-	 * an undumpable process cannot be read. proc_pid_exe(5)
+	 * The peer can make its /proc/PID/exe point only to another program that the peer may
+	 * execute. If the peer is undumpable, this process cannot read the link. proc_pid_exe(5)
 	 */
 	(void)snprintf(link, sizeof link, "/proc/%d/exe", peer->pid);
 	(void)!readlink(link, names->program, sizeof names->program - 1);

@@ -99,8 +99,8 @@ static bool is_own(const char *path)
 }
 
 /*
- * Makes the directory below the home directory, with its parents. Returns false without a usable
- * home directory.
+ * Makes $HOME/.local/state/yett/run, with its parents, and writes its path to `path`. Returns false
+ * if that fails, or if another user owns the directory or can write to it.
  */
 static bool make_at_home(char path[static ROOTLESS_PATH_SIZE])
 {
@@ -136,8 +136,8 @@ void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
 }
 
 /*
- * Writes the path of the user manager's group within the cgroup v2 tree. Returns false if this
- * process is not below that group. proc_pid_cgroup(5)
+ * Writes the path of the user manager's cgroup within the cgroup v2 tree. Returns false if this
+ * process is not below that cgroup. proc_pid_cgroup(5)
  */
 static bool find_manager(char path[static PATH_MAX])
 {
@@ -169,7 +169,7 @@ int rootless_open_cgroup(void)
 	manager = openat(root, path, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	/*
 	 * Moving a process takes write access to cgroup.procs of the common ancestor, which is this
-	 * group. cgroup-v2, "Delegation Containment"
+	 * cgroup. cgroup-v2, "Delegation Containment"
 	 */
 	if (manager < 0 || fstat(manager, &st) < 0 || st.st_uid != geteuid() ||
 	    faccessat(manager, "cgroup.procs", W_OK, 0) < 0)

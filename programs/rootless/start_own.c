@@ -163,7 +163,10 @@ static void expect_profile(struct setup_host *host)
 static int open_host(struct monitor *monitor, const char *libexec, struct own *own,
                      struct yett_error *error)
 {
-	/* Opened in the current mount namespace, since init gets its own mount of this group. */
+	/*
+	 * Opened in this process's new mount namespace, because init gets a clone of this mount,
+	 * and a mount of another namespace cannot be cloned.
+	 */
 	_cleanup_fd_ int group = rootless_open_cgroup();
 	int r = privilege_take(PRIVILEGE_BUILD);
 
@@ -173,7 +176,10 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
 		r = setup_host_open(monitor->policy, libexec, &own->setup, &monitor->host, error);
 	if (r != 0)
 		return r;
-	/* Not the group of this process: that may be of a unit which ends with its connection. */
+	/*
+	 * For sandboxes that outlive the connection. This process's own cgroup may belong to a
+	 * systemd unit that ends with the connection.
+	 */
 	monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups);
 	setup_sweep(monitor->host); /* no other process does this */
 	own->means.has_cgroup = monitor->host->cgroups.count > 0;
@@ -182,8 +188,8 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
 }
 
 /*
- * Becomes root of a user namespace. Reads the peer before that, because other groups have no
- * numbers in the namespace. Without a user namespace, only planning is left.
+ * Becomes root of a user namespace. Reads the peer before that, because the namespace maps only
+ * one of the peer's groups. If no user namespace can be had, the helper only plans.
  */
 static int prepare(struct monitor *monitor, struct policy *policy, const char *libexec, int socket,
                    struct own *own, struct yett_error *error)

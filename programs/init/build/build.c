@@ -50,8 +50,8 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 };
 
 /*
- * Only inside a share can commands reach paths that init cannot. Such covers are made with the ids
- * of commands, in STAGE_OTHERS.
+ * Covers inside a share are made in STAGE_OTHERS, with the ids of commands: a share can have paths
+ * that commands can reach and init cannot.
  */
 static enum build_stage stage_of_cover(const struct build *b, const struct plan_step *step)
 {
@@ -363,9 +363,9 @@ static void begin(struct build *b)
 }
 
 /*
- * Prepares a place for mounting in a running sandbox: a read-only tmpfs of its own whose
- * directories are used to prepare mounts. An empty directory is mounted on top, so that commands
- * cannot reach the tmpfs by any name.
+ * Mounts a private read-only tmpfs in a running sandbox. Its directory "lower" is a mount point for
+ * trees from which other mounts are made. The directory "empty" is mounted over the root of the
+ * tmpfs, so that commands cannot reach the tmpfs by any name.
  */
 static int open_beneath(struct build *b)
 {
@@ -400,15 +400,15 @@ static void close_beneath(const struct build *b)
 			return;
 }
 
-/* Opens the parts of a running sandbox, as building has left them. */
+/* Opens /proc and the root directory of a running sandbox, in which this process already is. */
 static int enter(struct build *b)
 {
 	struct stat st;
 
 	(void)umask(0);
 	/*
-	 * owns_network is set because no such order is about the network, and take_order() must
-	 * accept it.
+	 * The plan of an order for a running sandbox always says PLAN_NETWORK_NONE, whatever
+	 * network the sandbox has. take_order() accepts such a plan only if owns_network is set.
 	 */
 	b->enters = b->owns_network = true;
 	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /*
- * Read-only overlays of the sandbox's own over directories that many sandboxes share. See build.h.
+ * The sandbox's private read-only overlays over directories that many sandboxes share. See build.h.
  */
 #include "base/kernel.h"
 #include "programs/init/build/build.h"

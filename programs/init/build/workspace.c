@@ -129,8 +129,8 @@ static const struct plan_step *find_store(const struct build *b, const struct pl
 }
 
 /*
- * Makes a store in memory. Its upper directory gets the mode of the source, because the overlay
- * shows that mode.
+ * Makes a store in memory. Its upper directory gets the permission bits of the source, because the
+ * overlay shows those of the upper directory.
  */
 static int make_memory(struct build *b, const struct plan_step *step, int source, int *ret_tree)
 {
