@@ -62,10 +62,15 @@ def groups(header):
 
 
 def comment_and_code(block):
-    match = re.match(r"/\*(.*?)\*/\n(.*)", block, re.S)
-    if not match:
+    match = re.match(r"/\*(.*?)\*/(?:\n(.*))?$", block, re.S)
+    if not match or "*/" in match.group(1):
         return "", block
-    return " ".join(line.strip(" *\t") for line in match.group(1).splitlines()).strip(), match.group(2)
+    return joined(match.group(1)), match.group(2) or ""
+
+
+def joined(comment):
+    """The text of a comment, whose lines begin with " * "."""
+    return " ".join(line.strip(" *\t") for line in comment.splitlines()).strip()
 
 
 def declarations(block):
@@ -97,12 +102,21 @@ def functions_text(blocks):
     return "\n".join(part for part in text if part)
 
 
+def broken_anew(code):
+    """The code with each comment that has its own lines broken for a literal block."""
+    def one(match):
+        tabs, text = match.group(1), joined(match.group(2))
+        lines = textwrap.wrap(text, WIDTH - 4 * len(tabs) - 6)
+        return "".join(f"{tabs}{'/* ' if i == 0 else '   '}{line}{' */' if i == len(lines) - 1 else ''}\n" for i, line in enumerate(lines))
+    return re.sub(r"^(\t*)/\*((?:(?!\*/).)*)\*/\n", one, code, flags=re.M | re.S)
+
+
 def above(line):
     """A line of a struct, with the comment at its end above it where both do not fit."""
     tabs = re.match(r"\t*", line).group().count("\t")
     match = re.match(r"(\t*)(.*?;|.*?,|.*?\S)\s*/\* (.*) \*/$", line)
     if not match:
-        return "    " * tabs + line.strip()
+        return "    " * tabs + line[tabs:].rstrip()
     indent, code, comment = "    " * tabs, match.group(2), match.group(3)
     short = f"{indent}{code}  /* {comment} */"
     if len(short) <= WIDTH:
@@ -117,10 +131,10 @@ def types_text(blocks):
         comment, code = comment_and_code(block)
         if declarations(code):
             continue
-        lines = [re.sub(r"(#define \w+)\s+", r"\1 ", line) for line in code.splitlines() if not re.search(r"__attribute__", line)]
+        lines = [re.sub(r"(#define \w+)\s+", r"\1 ", line) for line in broken_anew(code).splitlines() if not re.search(r"__attribute__", line)]
         if any(lines):
             text.append(literal("\n".join(above(line) for line in lines)))
-            text.append(plain(comment) + "\n" if comment else "")
+        text.append(plain(comment) + "\n" if comment else "")  # a comment alone is about its group
     return "\n".join(part for part in text if part)
 
 
