@@ -1,9 +1,9 @@
 /* See agent.h. */
 #include "agent/agent.h"
 
-#include "agent/box.h"
+#include "agent/handle.h"
 #include "agent/execution.h"
-#include "agent/happenings.h"
+#include "agent/event_log.h"
 #include "agent/runner/driver.h"
 #include "agent/stores.h"
 
@@ -34,12 +34,12 @@ int agent_new(const json_t *given, struct agent **ret_agent, struct yett_error *
 	r = read_settings(agent, given, error);
 	if (r == 0 && sd_event_new(&agent->loop) < 0)
 		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no event loop can be had");
-	agent->boxes = r == 0 ? boxes_new() : NULL;
+	agent->handles = r == 0 ? handles_new() : NULL;
 	agent->executions = r == 0 ? executions_new() : NULL;
-	agent->happenings = r == 0 ? happenings_new(agent) : NULL;
+	agent->event_log = r == 0 ? event_log_new(agent) : NULL;
 	agent->drivers = r == 0 ? drivers_new() : NULL;
 	agent->stores = r == 0 ? stores_new(agent) : NULL;
-	if (r == 0 && (!agent->boxes || !agent->executions || !agent->happenings ||
+	if (r == 0 && (!agent->handles || !agent->executions || !agent->event_log ||
 	               !agent->drivers || !agent->stores))
 		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
 	if (r != 0) {
@@ -56,8 +56,8 @@ void agent_free(struct agent *agent)
 		return;
 	executions_free(agent->executions);
 	drivers_free(agent->drivers);
-	happenings_free(agent->happenings);
-	boxes_free(agent->boxes);
+	event_log_free(agent->event_log);
+	handles_free(agent->handles);
 	agent->link = agent_link_unref(agent->link);
 	/* The sandboxes of these stores have been asked to end by the lines above. */
 	stores_free(agent->stores);
@@ -87,7 +87,7 @@ int agent_watch_signals(struct agent *agent, sigset_t *ret_signals,
 	return r < 0 ? r : 0;
 }
 
-static int on_connection(sd_event_source *source, int fd, uint32_t events, void *data)
+static int agent_on_connection(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct agent_link *link = agent_link_ref(data);
 
@@ -98,7 +98,7 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 		if (link->agent->link == link)
 			link->agent->link = agent_link_unref(link);
 	}
-	boxes_look(link->agent->boxes);
+	handles_look(link->agent->handles);
 	(void)agent_link_unref(link);
 	return 0;
 }
@@ -141,7 +141,7 @@ int agent_connect(struct agent *agent, struct yett_connection **ret_connection,
 	r = connect_with_key(agent, &link->connection, error);
 	if (r == 0 &&
 	    sd_event_add_io(agent->loop, &link->source, yett_connection_fd(link->connection),
-	                    EPOLLIN, on_connection, link) < 0)
+	                    EPOLLIN, agent_on_connection, link) < 0)
 		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		              "no memory for a connection");
 	if (r != 0) {

@@ -14,9 +14,9 @@
 #include "agent/settings.h"
 #include "libclient/yett.h"
 
-struct boxes;
+struct handles;
 struct executions;
-struct happenings;
+struct event_log;
 struct drivers;
 struct stores;
 
@@ -24,9 +24,9 @@ struct agent {
 	sd_event *loop;
 	struct settings settings;
 	struct bounds bounds;
-	struct boxes *boxes;                /* box.c */
+	struct handles *handles;            /* handle.c */
 	struct executions *executions;      /* execution.c */
-	struct happenings *happenings;      /* happenings.c */
+	struct event_log *event_log;        /* event_log.c */
 	struct drivers *drivers;            /* runner/driver.c */
 	struct stores *stores;              /* stores.c */
 	struct agent_link *link;            /* to the helper; NULL: not connected now */

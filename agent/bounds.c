@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/wish.h"
+#include "agent/sandbox_request.h"
 #include "base/beneath.h"
 #include "base/net_rule_parse.h"
 #include "base/own_place.h"
@@ -21,18 +21,19 @@ static const char *const whose[] = {"own", "all", NULL};
 
 static const struct field share_fields[] = {
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file, absolute"},
-	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = wish_modes, .fallback = "\"ro\"",
+	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_modes,
+         .fallback = "\"ro\"",
          .description = "The most that may be asked for: rw allows cow and ro, and cow allows ro"},
 	{0},
 };
 
 const struct field bounds_fields[] = {
-	{"shares", FIELD_OBJECTS, FIELD_NULLABLE, 0, WISH_SHARES_MAX,
+	{"shares", FIELD_OBJECTS, FIELD_NULLABLE, 0, SANDBOX_REQUEST_SHARES_MAX,
          "What may be shared, and anything below it. Without it the current directory, copy-on-write",
          .fields = share_fields},
 	{"profiles", FIELD_TEXTS, FIELD_NULLABLE, 0, 64,
          "The profiles that may be asked for. Without it those of the tiers"},
-	{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = wish_networks,
+	{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_networks,
          .description = "The most of a network; none without it", .fallback = "\"none\""},
 	{"allow", FIELD_TEXTS, FIELD_NULLABLE, 0, 256,
          "What may be asked for of a network that is limited: each of these, or a part of it"},
@@ -47,7 +48,7 @@ const struct field bounds_fields[] = {
 	{0},
 };
 
-static int no_memory(struct yett_error *error)
+static int bounds_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                 "no memory for what may be asked for");
@@ -56,7 +57,7 @@ static int no_memory(struct yett_error *error)
 /* --- options ---------------------------------------------------------------------------------- */
 
 /* Appends to a list in the object; creates the list if it is missing. */
-static int append(json_t *given, const char *list, json_t *value)
+static int bounds_append(json_t *given, const char *list, json_t *value)
 {
 	if (!json_object_get(given, list) && json_object_set_new(given, list, json_array()) < 0)
 		return -ENOMEM;
@@ -78,10 +79,10 @@ static int take_share(json_t *given, const char *mode, const char *path)
 	}
 	if (!field_is_text(path, strlen(path)))
 		return -EILSEQ;
-	return append(given, "shares", json_pack("{s:s, s:s}", "path", path, "mode", mode));
+	return bounds_append(given, "shares", json_pack("{s:s, s:s}", "path", path, "mode", mode));
 }
 
-static int take_number(json_t *given, const char *name, const char *value)
+static int bounds_take_number(json_t *given, const char *name, const char *value)
 {
 	uint64_t number = 0;
 	int r = strcmp(name, "memory") == 0 ? units_parse_size(value, &number)
@@ -105,9 +106,9 @@ int bounds_take_option(json_t *given, const char *name, const char *value, struc
 	int r;
 
 	if (strcmp(name, "allow") == 0)
-		r = append(given, "allow", json_string(value));
+		r = bounds_append(given, "allow", json_string(value));
 	else if (strcmp(name, "profile") == 0)
-		r = append(given, "profiles", json_string(value));
+		r = bounds_append(given, "profiles", json_string(value));
 	else if (strcmp(name, "net") == 0 || strcmp(name, "sandboxes") == 0)
 		r = json_object_set_new(given, strcmp(name, "net") == 0 ? "network" : name,
 		                        json_string(value)) < 0
@@ -116,7 +117,7 @@ int bounds_take_option(json_t *given, const char *name, const char *value, struc
 	else if (strcmp(name, "ro") == 0 || strcmp(name, "rw") == 0 || strcmp(name, "cow") == 0)
 		r = take_share(given, name, value);
 	else
-		r = take_number(given, name, value);
+		r = bounds_take_number(given, name, value);
 	return r < 0 ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %.200s: %s",
 	                         name, value, strerror(-r))
 	             : 0;
@@ -124,8 +125,8 @@ int bounds_take_option(json_t *given, const char *name, const char *value, struc
 
 /* --- making the bounds ------------------------------------------------------------------------ */
 
-static int add_share(struct bounds *bounds, const char *path, const char *mode,
-                     struct yett_error *error)
+static int bounds_add_share(struct bounds *bounds, const char *path, const char *mode,
+                            struct yett_error *error)
 {
 	struct bounds_share *share = &bounds->shares[bounds->shares_count];
 	char *real;
@@ -141,13 +142,13 @@ static int add_share(struct bounds *bounds, const char *path, const char *mode,
 	real = realpath(path, NULL);
 	if (!share->path || !real) {
 		free(real);
-		return no_memory(error);
+		return bounds_no_memory(error);
 	}
 	/* "/home/ann/" is "/home/ann" */
 	for (size_t length = strlen(share->path); length > 1 && share->path[length - 1] == '/';)
 		share->path[--length] = '\0';
 	share->real = real;
-	share->flags = wish_share_flags(mode);
+	share->flags = sandbox_request_share_flags(mode);
 	if (share->flags & YETT_SHARE_WRITABLE)
 		share->flags |= YETT_SHARE_COW;
 	return 0;
@@ -177,12 +178,13 @@ static int make_shares(struct bounds *bounds, const json_t *list, struct yett_er
 
 	bounds->shares = calloc(count + 1, sizeof *bounds->shares);
 	if (!bounds->shares)
-		return no_memory(error);
+		return bounds_no_memory(error);
 	if (!list && here && is_work(here))
-		return add_share(bounds, here, "cow", error);
+		return bounds_add_share(bounds, here, "cow", error);
 	json_array_foreach(list, i, one)
 	{
-		r = add_share(bounds, field_text(one, "path"), field_text(one, "mode"), error);
+		r = bounds_add_share(bounds, field_text(one, "path"), field_text(one, "mode"),
+		                     error);
 		if (r != 0)
 			break;
 	}
@@ -199,13 +201,13 @@ static int make_network(struct bounds *bounds, const json_t *given, struct yett_
 
 	bounds->network = list ? YETT_NETWORK_LIMITED : YETT_NETWORK_NONE;
 	if (network)
-		bounds->network = wish_network(network);
+		bounds->network = sandbox_request_network(network);
 	if (list && bounds->network == YETT_NETWORK_NONE)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "there are rules of what may be allowed, and no network");
 	bounds->allow = calloc(json_array_size(list) + 1, sizeof *bounds->allow);
 	if (!bounds->allow)
-		return no_memory(error);
+		return bounds_no_memory(error);
 	json_array_foreach(list, i, one)
 	{
 		r = net_rule_parse(json_string_value(one), &bounds->allow[i], error);
@@ -265,16 +267,17 @@ int bounds_make(struct bounds *bounds, const json_t *given, const char *const ti
 	if (r == 0)
 		r = make_network(bounds, given, error);
 	if (r == 0 && make_profiles(bounds, field_get(given, "profiles"), tiers) < 0)
-		r = no_memory(error);
-	if (r == 0 && cpus && !wish_is_cpus(json_number_value(cpus)))
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, WISH_CPUS_WANTED);
+		r = bounds_no_memory(error);
+	if (r == 0 && cpus && !sandbox_request_is_cpus(json_number_value(cpus)))
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		              SANDBOX_REQUEST_CPUS_WANTED);
 	if (r == 0) {
 		bounds->memory_bytes = (uint64_t)field_number(given, "memory_bytes", 0);
 		bounds->cpu_millis = (uint64_t)((cpus ? json_number_value(cpus) : 0) * 1000 + 0.5);
 		bounds->pids = (uint64_t)field_number(given, "pids", 0);
 		bounds->has_all_sandboxes = field_text(given, "sandboxes") &&
 		                            strcmp(field_text(given, "sandboxes"), "all") == 0;
-		r = make_label(bounds, given) < 0 ? no_memory(error) : 0;
+		r = make_label(bounds, given) < 0 ? bounds_no_memory(error) : 0;
 	}
 	if (r != 0)
 		bounds_free(bounds);
@@ -317,7 +320,7 @@ static const char *below(const struct bounds_share *share, const char *path)
  * link there or into the path; RESOLVE_BENEATH keeps links from leading out of the share.
  * openat2(2)
  */
-static int open_below(const struct bounds_share *share, const char *rest)
+static int bounds_open_below(const struct bounds_share *share, const char *rest)
 {
 	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 	                             .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
@@ -329,7 +332,7 @@ static int open_below(const struct bounds_share *share, const char *rest)
 	return fd < 0 ? -errno : fd;
 }
 
-static const char *mode_of(uint32_t flags)
+static const char *bounds_mode_of(uint32_t flags)
 {
 	return flags & YETT_SHARE_WRITABLE ? "rw" : flags & YETT_SHARE_COW ? "cow" : "ro";
 }
@@ -373,7 +376,7 @@ static int check_guard(const struct bounds_share *given, int fd, const struct ye
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
 	                "%.200s may not be shared%s unless an option names it: %s", share->path,
 	                guard == YETT_GUARD_READ_ONLY ? " writable" : "", why);
-	error_mend(error, "--%s %.200s " BOUNDS_WHERE, mode_of(share->flags), share->path);
+	error_mend(error, "--%s %.200s " BOUNDS_WHERE, bounds_mode_of(share->flags), share->path);
 	return YETT_E_PERMISSION_DENIED;
 }
 
@@ -384,7 +387,7 @@ static int apply_share(const struct bounds *bounds, struct yett_share *share,
 	const struct bounds_share *found = find_share(bounds, share, &rest);
 	int fd, r;
 
-	fd = found ? open_below(found, rest) : -EPERM;
+	fd = found ? bounds_open_below(found, rest) : -EPERM;
 	if (fd == -EPERM || fd == -EXDEV || fd == -ELOOP) {
 		if (found)
 			(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
@@ -395,7 +398,8 @@ static int apply_share(const struct bounds *bounds, struct yett_share *share,
 			                share->flags & YETT_SHARE_WRITABLE ? "writable"
 			                : share->flags & YETT_SHARE_COW    ? "copy-on-write"
 			                                                   : "read-only");
-		error_mend(error, "--%s %.200s " BOUNDS_WHERE, mode_of(share->flags), share->path);
+		error_mend(error, "--%s %.200s " BOUNDS_WHERE, bounds_mode_of(share->flags),
+		           share->path);
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (fd < 0)
@@ -455,12 +459,12 @@ static int apply_network(const struct bounds *bounds, struct yett_sandbox_option
 	if (options->network > bounds->network) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
 		                "network %s is more than the %s that may be asked for",
-		                wish_network_name(options->network),
-		                wish_network_name(bounds->network));
+		                sandbox_request_network_name(options->network),
+		                sandbox_request_network_name(bounds->network));
 		error_mend(error, "--%s %.200s " BOUNDS_WHERE,
 		           options->allow_count ? "allow" : "net",
 		           options->allow_count ? options->allow[0]
-		                                : wish_network_name(options->network));
+		                                : sandbox_request_network_name(options->network));
 		return YETT_E_PERMISSION_DENIED;
 	}
 	return bounds_check_rules(bounds, options->allow, options->allow_count, error);
@@ -473,8 +477,10 @@ int bounds_check_made(const struct bounds *bounds, const struct yett_sandbox_inf
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
 	                "the profile's network %s is more than the %s that may be asked for",
-	                wish_network_name(info->network), wish_network_name(bounds->network));
-	error_mend(error, "\"network\": \"%s\" in the request", wish_network_name(bounds->network));
+	                sandbox_request_network_name(info->network),
+	                sandbox_request_network_name(bounds->network));
+	error_mend(error, "\"network\": \"%s\" in the request",
+	           sandbox_request_network_name(bounds->network));
 	return YETT_E_PERMISSION_DENIED;
 }
 
@@ -492,7 +498,8 @@ static int apply_limit(const char *option, uint64_t most, uint64_t *asked, struc
 	return YETT_E_PERMISSION_DENIED;
 }
 
-static int check_profile(const struct bounds *bounds, const char *profile, struct yett_error *error)
+static int bounds_check_profile(const struct bounds *bounds, const char *profile,
+                                struct yett_error *error)
 {
 	for (char **at = bounds->profiles; *at; at++)
 		if (strcmp(*at, profile) == 0)
@@ -506,7 +513,7 @@ static int check_profile(const struct bounds *bounds, const char *profile, struc
 int bounds_apply(const struct bounds *bounds, struct yett_sandbox_options *options,
                  struct yett_share *shares, struct yett_error *error)
 {
-	int r = check_profile(bounds, options->profile, error);
+	int r = bounds_check_profile(bounds, options->profile, error);
 
 	if (r == 0)
 		r = apply_network(bounds, options, error);
@@ -553,7 +560,7 @@ char *bounds_describe(const struct bounds *bounds)
 	(void)fprintf(to, "%s. Profiles: ",
 	              bounds->network == YETT_NETWORK_LIMITED
 	                      ? bounds->allow_count ? "" : "what the profile has"
-	                      : wish_network_name(bounds->network));
+	                      : sandbox_request_network_name(bounds->network));
 	for (char **at = bounds->profiles; *at; at++)
 		(void)fprintf(to, "%s%s", at != bounds->profiles ? ", " : "", *at);
 	(void)fputc('.', to);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/happenings.h"
+#include "agent/event_log.h"
 #include "agent/problem.h"
 
 struct call {
@@ -18,7 +18,7 @@ struct call {
 	bool is_over, has_problem;
 	void *work;
 	void (*cancel)(void *work);
-	sd_event_source *telling; /* runs on_done from the loop, once the call is over */
+	sd_event_source *reporting; /* runs on_done from the loop, once the call is over */
 };
 
 /* Codes that are not in this table are CALL_UNAVAILABLE. */
@@ -42,17 +42,17 @@ enum call_outcome call_outcome_of(enum yett_code code)
 	return CALL_UNAVAILABLE;
 }
 
-static int tell(sd_event_source *source, void *data)
+static int call_report(sd_event_source *source, void *data)
 {
 	struct call *call = data;
 
 	(void)source;
-	call->telling = sd_event_source_disable_unref(call->telling);
+	call->reporting = sd_event_source_disable_unref(call->reporting);
 	call->options.on_done(call, call->options.data);
 	return 0;
 }
 
-static void begin(struct call *call, const char *name, const json_t *arguments)
+static void agent_call_begin(struct call *call, const char *name, const json_t *arguments)
 {
 	struct yett_error error;
 
@@ -83,12 +83,12 @@ struct call *call_begin(struct agent *agent, const char *operation, const json_t
 		return NULL;
 	call->agent = agent;
 	call->options = *options;
-	if (sd_event_add_defer(agent->loop, &call->telling, tell, call) < 0 ||
-	    sd_event_source_set_enabled(call->telling, SD_EVENT_OFF) < 0) {
+	if (sd_event_add_defer(agent->loop, &call->reporting, call_report, call) < 0 ||
+	    sd_event_source_set_enabled(call->reporting, SD_EVENT_OFF) < 0) {
 		call_free(call);
 		return NULL;
 	}
-	begin(call, operation, arguments);
+	agent_call_begin(call, operation, arguments);
 	return call;
 }
 
@@ -118,7 +118,7 @@ void call_free(struct call *call)
 		return;
 	if (!call->is_over && call->cancel)
 		call->cancel(call->work);
-	(void)sd_event_source_disable_unref(call->telling);
+	(void)sd_event_source_disable_unref(call->reporting);
 	json_decref(call->asked);
 	json_decref(call->answer);
 	free(call);
@@ -172,7 +172,7 @@ void call_finish(struct call *call, json_t *answer, enum call_outcome outcome)
 	call->is_over = true;
 	call->cancel = NULL;
 	/* The loop reports the end, so that call_begin() has returned to its caller before. */
-	if (sd_event_source_set_enabled(call->telling, SD_EVENT_ONESHOT) < 0)
+	if (sd_event_source_set_enabled(call->reporting, SD_EVENT_ONESHOT) < 0)
 		call->options.on_done(call, call->options.data);
 }
 
@@ -191,7 +191,7 @@ void call_fail_with(struct call *call, const struct yett_error *error, json_t *a
 }
 
 /* Logs the refusal with a text like "sandboxes allow NAME". */
-static void tell_refusal(struct call *call, const struct yett_error *error)
+static void call_report_refusal(struct call *call, const struct yett_error *error)
 {
 	const char *action = field_text(call->asked, "action"),
 		   *sandbox = field_text(call->asked, "sandbox");
@@ -200,12 +200,12 @@ static void tell_refusal(struct call *call, const struct yett_error *error)
 	(void)snprintf(text, sizeof text, "%s%s%.40s%s%.80s", call->operation->name,
 	               action ? " " : "", action ? action : "", sandbox ? " " : "",
 	               sandbox ? sandbox : "");
-	happenings_add_refusal(call->agent, text, error);
+	event_log_add_refusal(call->agent, text, error);
 }
 
 void call_fail(struct call *call, const struct yett_error *error)
 {
 	if (call->asked)
-		tell_refusal(call, error);
+		call_report_refusal(call, error);
 	call_fail_with(call, error, json_object());
 }

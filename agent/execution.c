@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/execution_parts.h"
-#include "agent/happenings.h"
+#include "agent/event_log.h"
 #include "agent/nonce.h"
 #include "base/clock.h"
 
@@ -20,10 +20,10 @@ struct executions *executions_new(void)
 static void free_execution(struct execution *execution)
 {
 	for (size_t i = 0; i < EXECUTION_PHASES; i++) {
-		kept_free(&execution->phases[i].out);
-		kept_free(&execution->phases[i].err);
+		output_buffer_free(&execution->phases[i].out);
+		output_buffer_free(&execution->phases[i].err);
 	}
-	kept_free(&execution->both);
+	output_buffer_free(&execution->both);
 	json_decref(execution->metadata);
 	json_decref(execution->warnings);
 	json_decref(execution->denied);
@@ -54,16 +54,17 @@ void executions_free(struct executions *executions)
 
 static size_t size_of(const struct execution *execution)
 {
-	size_t size = kept_size(&execution->both) +
+	size_t size = output_buffer_size(&execution->both) +
 	              json_string_length(json_object_get(execution->extra, "value"));
 
 	for (size_t i = 0; i < EXECUTION_PHASES; i++)
-		size += kept_size(&execution->phases[i].out) + kept_size(&execution->phases[i].err);
+		size += output_buffer_size(&execution->phases[i].out) +
+		        output_buffer_size(&execution->phases[i].err);
 	return size;
 }
 
 /* Unlinks and frees `*at`, which then points to the next older execution. */
-static void forget(struct execution **at)
+static void execution_forget(struct execution **at)
 {
 	struct execution *old = *at;
 
@@ -84,7 +85,7 @@ static size_t forget_old(struct executions *executions)
 		own = size_of(*at);
 		if (execution_is_over(*at) &&
 		    (count + 1 > EXECUTIONS_MAX || size + own > EXECUTION_OUTPUT_MAX)) {
-			forget(at);
+			execution_forget(at);
 			continue;
 		}
 		count++;
@@ -99,10 +100,11 @@ static size_t forget_old(struct executions *executions)
  * ones alone exceed the limit, only the end of new output is kept. Without this, a program that
  * writes without end, or many executions, could use up the memory.
  */
-static void make_room(struct executions *executions, struct kept *kept, size_t length)
+static void execution_make_room(struct executions *executions, struct output_buffer *buffer,
+                                size_t length)
 {
-	if (kept_grows(kept, length) && forget_old(executions) > EXECUTION_OUTPUT_MAX)
-		kept_fill(kept);
+	if (output_buffer_grows(buffer, length) && forget_old(executions) > EXECUTION_OUTPUT_MAX)
+		output_buffer_fill(buffer);
 }
 
 size_t executions_clean_up(struct agent *agent)
@@ -115,7 +117,7 @@ size_t executions_clean_up(struct agent *agent)
 			at = &(*at)->next;
 			continue;
 		}
-		forget(at);
+		execution_forget(at);
 		count++;
 	}
 	return count;
@@ -152,7 +154,7 @@ static void count_one(json_t *all, const char *language, const char *what)
 	                          json_integer(json_integer_value(json_object_get(row, what)) + 1));
 }
 
-static void count(const struct execution *execution)
+static void execution_count(const struct execution *execution)
 {
 	const char *language = execution->language ? execution->language : "command";
 	struct executions *executions = execution->agent->executions;
@@ -195,7 +197,7 @@ struct execution *execution_new(struct agent *agent, const char *language, const
 	execution->language = language;
 	execution->max_output = max_output;
 	execution->number = agent->executions->count++;
-	execution->happened = happenings_last(agent, NULL);
+	execution->happened = event_log_last(agent, NULL);
 	execution->started_ms = clock_wall_ms();
 	execution->next = agent->executions->latest;
 	agent->executions->latest = execution;
@@ -208,26 +210,26 @@ bool execution_is_over(const struct execution *execution)
 	return execution->status > EXECUTION_RUNNING;
 }
 
-static void tell_ready(struct execution *execution)
+static void report_ready(struct execution *execution)
 {
-	(void)snprintf(execution->sandbox, sizeof execution->sandbox, "%s", execution->box->id);
+	(void)snprintf(execution->sandbox, sizeof execution->sandbox, "%s", execution->handle->id);
 	execution->status = EXECUTION_RUNNING;
-	execution->happened = happenings_last(execution->agent, execution->box->id);
+	execution->happened = event_log_last(execution->agent, execution->handle->id);
 	execution->on_ready(execution);
 }
 
-static void made(struct box *box, const struct yett_error *error, void *data)
+static void execution_made(struct handle *handle, const struct yett_error *error, void *data)
 {
 	struct execution *execution = data;
 
 	execution->making = NULL;
-	if (!box) {
-		happenings_add_refusal(execution->agent, execution->text, error);
+	if (!handle) {
+		event_log_add_refusal(execution->agent, execution->text, error);
 		execution_end(execution, EXECUTION_FAILED, error);
 		return;
 	}
-	execution->box = box;
-	tell_ready(execution);
+	execution->handle = handle;
+	report_ready(execution);
 }
 
 int execution_keep(struct execution *execution, size_t length, struct yett_error *error)
@@ -245,7 +247,8 @@ int execution_keep(struct execution *execution, size_t length, struct yett_error
 	return 0;
 }
 
-static int begin(struct execution *execution, const json_t *asked, struct yett_error *error)
+static int agent_execution_begin(struct execution *execution, const json_t *asked,
+                                 struct yett_error *error)
 {
 	const char *sandbox = field_text(asked, "sandbox");
 	size_t count = 0;
@@ -259,29 +262,29 @@ static int begin(struct execution *execution, const json_t *asked, struct yett_e
 	r = execution_keep(execution, json_dumpb(asked, NULL, 0, JSON_COMPACT), error);
 	if (r != 0)
 		return r;
-	if (sandbox && wish_is_any(asked))
+	if (sandbox && sandbox_request_is_any(asked))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 			"a sandbox that is there is as it was made: profile, shares, network and limits are of one that is made for this call");
 	if (!sandbox) {
-		execution->has_own = !execution->keeps_box;
-		return box_make(execution->agent, asked, NULL, execution->keeps_box, made,
-		                execution, &execution->making, error);
+		execution->has_own = !execution->keeps_handle;
+		return handle_make(execution->agent, asked, NULL, execution->keeps_handle,
+		                   execution_made, execution, &execution->making, error);
 	}
-	r = box_find(execution->agent, sandbox, &execution->box, error);
+	r = handle_find(execution->agent, sandbox, &execution->handle, error);
 	if (r == 0)
-		r = execution_check_box(execution->box, error);
+		r = execution_check_handle(execution->handle, error);
 	if (r == 0)
-		tell_ready(execution);
+		report_ready(execution);
 	return r;
 }
 
 int execution_begin(struct execution *execution, const json_t *asked, struct yett_error *error)
 {
-	int r = begin(execution, asked, error);
+	int r = agent_execution_begin(execution, asked, error);
 
 	if (r != 0)
-		happenings_add_refusal(execution->agent, execution->text, error);
+		event_log_add_refusal(execution->agent, execution->text, error);
 	return r;
 }
 
@@ -291,13 +294,13 @@ void execution_add(struct execution *execution, enum execution_phase_name phase,
                    enum yett_stream stream, const char *bytes, size_t length)
 {
 	struct execution_phase *at = &execution->phases[phase];
-	struct kept *own = stream == YETT_STREAM_OUT ? &at->out : &at->err;
+	struct output_buffer *own = stream == YETT_STREAM_OUT ? &at->out : &at->err;
 	struct execution_watch *next;
 
-	make_room(execution->agent->executions, own, length);
-	kept_add(own, bytes, length);
-	make_room(execution->agent->executions, &execution->both, length);
-	kept_add(&execution->both, bytes, length);
+	execution_make_room(execution->agent->executions, own, length);
+	output_buffer_add(own, bytes, length);
+	execution_make_room(execution->agent->executions, &execution->both, length);
+	output_buffer_add(&execution->both, bytes, length);
 	for (struct execution_watch *watch = execution->watches; watch; watch = next) {
 		next = watch->next;
 		if (watch->output)
@@ -322,7 +325,7 @@ static int on_overdue(sd_event_source *source, uint64_t at_us, void *data)
 	if (execution->is_killed)
 		(void)snprintf(execution->why, sizeof execution->why,
 		               "it was killed on request, and the sandbox does not answer");
-	if (execution->command && execution_check_box(execution->box, NULL) == 0)
+	if (execution->command && execution_check_handle(execution->handle, NULL) == 0)
 		/* Takes effect if the sandbox reads its channel again. */
 		(void)!yett_command_signal(execution->command, SIGKILL, NULL);
 	execution_end(execution, execution->is_killed ? EXECUTION_KILLED : EXECUTION_TIMED_OUT,
@@ -347,8 +350,8 @@ static enum execution_phase_name current_phase(const struct execution *execution
 	return execution->phases[EXECUTION_RUN].is_begun ? EXECUTION_RUN : EXECUTION_COMPILE;
 }
 
-static void on_output(struct yett_command *command, enum yett_stream stream, const char *bytes,
-                      size_t length, void *data)
+static void execution_on_output(struct yett_command *command, enum yett_stream stream,
+                                const char *bytes, size_t length, void *data)
 {
 	struct execution *execution = data;
 	enum execution_phase_name phase = current_phase(execution);
@@ -359,7 +362,7 @@ static void on_output(struct yett_command *command, enum yett_stream stream, con
 		execution->on_output(execution, phase);
 }
 
-static void end_command(struct execution *execution)
+static void execution_end_command(struct execution *execution)
 {
 	enum execution_phase_name name = current_phase(execution);
 	struct execution_phase *phase = &execution->phases[name];
@@ -382,7 +385,7 @@ static void on_exit_of_command(struct yett_command *command, void *data)
 	struct execution *execution = data;
 
 	(void)command;
-	end_command(execution);
+	execution_end_command(execution);
 }
 
 static uint64_t monotonic_us(const struct agent *agent)
@@ -393,15 +396,15 @@ static uint64_t monotonic_us(const struct agent *agent)
 	return now;
 }
 
-int execution_check_box(const struct box *box, struct yett_error *error)
+int execution_check_handle(const struct handle *handle, struct yett_error *error)
 {
-	uint64_t now = monotonic_us(box->agent);
+	uint64_t now = monotonic_us(handle->agent);
 
-	for (const struct execution *at = box->agent->executions->latest; at; at = at->next) {
-		if (!at->command || strcmp(at->box->id, box->id) != 0 ||
+	for (const struct execution *at = handle->agent->executions->latest; at; at = at->next) {
+		if (!at->command || strcmp(at->handle->id, handle->id) != 0 ||
 		    yett_command_pid(at->command) != 0)
 			continue;
-		if (now - at->told_us > (uint64_t)EXECUTION_SILENT_MS * 1000)
+		if (now - at->reported_us > (uint64_t)EXECUTION_SILENT_MS * 1000)
 			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
 			                 "the sandbox does not answer");
 	}
@@ -419,14 +422,14 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 	options->size = sizeof *options;
 	options->stdio = stdio;
 	options->on_exit = on_exit_of_command;
-	options->on_output = on_output;
+	options->on_output = execution_on_output;
 	options->data = execution;
-	kept_free(&execution->both);
-	r = yett_sandbox_exec(execution->box->sandbox, options, &execution->command, error);
+	output_buffer_free(&execution->both);
+	r = yett_sandbox_exec(execution->handle->sandbox, options, &execution->command, error);
 	options->stdio = NULL;
 	if (r != 0)
 		return r;
-	execution->told_us = monotonic_us(execution->agent);
+	execution->reported_us = monotonic_us(execution->agent);
 	execution->phases[phase].is_begun = true;
 	if (options->timeout_ms > 0 && execution_bound(execution, options->timeout_ms) < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
@@ -436,7 +439,7 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 
 uint64_t execution_time(const struct execution *execution, uint64_t ms)
 {
-	uint64_t most = yett_sandbox_get_info(execution->box->sandbox)->max_command_timeout_ms;
+	uint64_t most = yett_sandbox_get_info(execution->handle->sandbox)->max_command_timeout_ms;
 
 	return most && most < ms ? most : ms;
 }
@@ -454,7 +457,7 @@ int execution_signal(struct execution *execution, int number, struct yett_error 
 	if (execution_is_over(execution) || !execution->command)
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
 		                 "execution %s runs no command now", execution->id);
-	r = execution_check_box(execution->box, error);
+	r = execution_check_handle(execution->handle, error);
 	return r == 0 ? yett_command_signal(execution->command, number, error) : r;
 }
 
@@ -464,7 +467,7 @@ int execution_signal(struct execution *execution, int number, struct yett_error 
  */
 static void kill_command(struct execution *execution)
 {
-	if (execution_check_box(execution->box, NULL) != 0 ||
+	if (execution_check_handle(execution->handle, NULL) != 0 ||
 	    yett_command_signal(execution->command, SIGKILL, NULL) != 0 ||
 	    execution_bound(execution, 0) < 0)
 		execution_end(execution, EXECUTION_KILLED, NULL);
@@ -475,7 +478,7 @@ void execution_kill(struct execution *execution)
 	if (execution_is_over(execution))
 		return;
 	execution->is_killed = true;
-	if (execution->making || !execution->box) {
+	if (execution->making || !execution->handle) {
 		execution_end(execution, EXECUTION_KILLED, NULL);
 	} else if (execution->on_kill) {
 		execution->on_kill(execution);
@@ -493,7 +496,7 @@ void execution_end(struct execution *execution, enum execution_status status,
 	if (execution_is_over(execution))
 		return;
 	if (execution->making)
-		box_give_up(steal_ptr(&execution->making));
+		handle_give_up(steal_ptr(&execution->making));
 	execution->status = status;
 	execution->ended_ms = clock_wall_ms();
 	/* For a killed execution, the end of its sandbox is the expected result, not an error. */
@@ -510,13 +513,13 @@ void execution_end(struct execution *execution, enum execution_status status,
 		yett_command_free(steal_ptr(&execution->command));
 	if (execution->on_end)
 		execution->on_end(execution);
-	if (execution->box)
+	if (execution->handle)
 		execution->denied =
-			happenings_denied(execution->agent, execution->box->id, execution->happened,
-		                          &execution->is_denied_more);
-	execution->box = box_unref(execution->box);
-	count(execution);
-	execution_tell_over(execution);
+			event_log_denied(execution->agent, execution->handle->id,
+		                         execution->happened, &execution->is_denied_more);
+	execution->handle = handle_unref(execution->handle);
+	execution_count(execution);
+	execution_report_over(execution);
 }
 
 enum execution_status execution_judge(struct execution *execution, enum execution_phase_name phase)

@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "agent/box.h"
+#include "agent/handle.h"
 #include "agent/call.h"
-#include "agent/kept.h"
+#include "agent/output_buffer.h"
 
 #define EXECUTIONS_MAX     1000
 #define EXECUTION_ID_SIZE  17
@@ -40,7 +40,7 @@ struct execution;
 /* One command of an execution: compiling, or running. */
 struct execution_phase {
 	bool is_begun, is_over;
-	struct kept out, err;
+	struct output_buffer out, err;
 	struct yett_result result; /* valid once `is_over`, if `error.code` is 0 */
 	struct yett_error error;   /* why it could not be started, or its sandbox ended */
 };
@@ -59,27 +59,27 @@ struct execution {
 	size_t asked_bytes;   /* bytes of the request, and of input that the command has not read */
 	uint64_t number;      /* number of executions before this one */
 
-	struct box_making *making;  /* NULL once `box` is set */
-	struct box *box;            /* NULL once the execution is over */
-	char sandbox[YETT_ID_SIZE]; /* id of the sandbox */
-	bool has_own;               /* the sandbox was made for this execution and ends with it */
+	struct handle_making *making; /* NULL once `box` is set */
+	struct handle *handle;        /* NULL once the execution is over */
+	char sandbox[YETT_ID_SIZE];   /* id of the sandbox */
+	bool has_own;                 /* the sandbox was made for this execution and ends with it */
 	/*
 	 * Set before execution_begin(): a sandbox that is made for this execution stays, and is
 	 * found by its id.
 	 */
-	bool keeps_box;
+	bool keeps_handle;
 	struct yett_command *command; /* the running command */
 	uint64_t happened;            /* number of the last event before the execution */
 	/* CLOCK_MONOTONIC time at which the command was sent to the sandbox */
-	uint64_t told_us;
+	uint64_t reported_us;
 	/* Ends the execution if the sandbox does not report its end. NULL: no timeout yet. */
 	sd_event_source *overdue;
 	struct execution_input *input;
 
 	struct execution_phase phases[EXECUTION_PHASES];
-	struct kept both;        /* both outputs of the last phase, interleaved as they came */
-	struct yett_error error; /* why nothing was run */
-	char why[160];           /* the reason for a failure, for people; empty: no failure */
+	struct output_buffer both; /* both outputs of the last phase, interleaved as they came */
+	struct yett_error error;   /* why nothing was run */
+	char why[160];             /* the reason for a failure, for people; empty: no failure */
 	uint64_t started_ms, ended_ms; /* milliseconds since 1970 */
 	bool is_killed;                /* on request */
 
@@ -113,8 +113,8 @@ struct execution *execution_find(struct agent *agent, const char *id);
 
 /*
  * Gets a sandbox: the one that the member "sandbox" of `asked` names, or a new one made as the
- * other members say, which ends with the execution unless `keeps_box`. Then on_ready is called. A
- * later failure ends the execution. An immediate failure is returned, and the caller must end the
+ * other members say, which ends with the execution unless `keeps_handle`. Then on_ready is called.
+ * A later failure ends the execution. An immediate failure is returned, and the caller must end the
  * execution.
  *
  * Returns 0; YETT_E_INVALID_REQUEST: `asked` names a sandbox and describes a new one;
@@ -150,7 +150,7 @@ _must_check_ int execution_bound(struct execution *execution, uint64_t ms);
  * channel; then the sender blocks, and with it every other client. Returns 0, or YETT_E_TIMEOUT if
  * a command sent more than EXECUTION_SILENT_MS ago has not begun.
  */
-_must_check_ int execution_check_box(const struct box *box, struct yett_error *error);
+_must_check_ int execution_check_handle(const struct handle *handle, struct yett_error *error);
 
 /* Adds output to a phase. */
 void execution_add(struct execution *execution, enum execution_phase_name phase,
@@ -231,4 +231,4 @@ struct executions *executions_new(void);
 void executions_free(struct executions *executions);
 
 /* The output of the last phase by name: "stdout", "stderr", "output". NULL: unknown name. */
-const struct kept *execution_output(const struct execution *execution, const char *name);
+const struct output_buffer *execution_output(const struct execution *execution, const char *name);

@@ -30,7 +30,7 @@ void execution_input_close(struct execution *execution)
 }
 
 /* Returns false if the reader is gone, or all input was written and `is_last` is set. */
-static bool write_some(struct execution_input *input)
+static bool execution_input_write_some(struct execution_input *input)
 {
 	ssize_t n = 0;
 
@@ -46,13 +46,13 @@ static bool write_some(struct execution_input *input)
 	return input->length > 0 || !input->is_last;
 }
 
-static int on_writable(sd_event_source *source, int fd, uint32_t events, void *data)
+static int execution_input_on_writable(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct execution *execution = data;
 
 	(void)fd;
 	(void)events;
-	if (!write_some(execution->input))
+	if (!execution_input_write_some(execution->input))
 		execution_input_close(execution);
 	else if (execution->input->length == 0)
 		(void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
@@ -74,7 +74,7 @@ int execution_input_open(struct execution *execution, struct yett_error *error)
 		return r;
 	if (fcntl(input->fd, F_SETFL, O_NONBLOCK) < 0 ||
 	    sd_event_add_io(execution->agent->loop, &input->source, input->fd, EPOLLOUT,
-	                    on_writable, execution) < 0 ||
+	                    execution_input_on_writable, execution) < 0 ||
 	    sd_event_source_set_enabled(input->source, SD_EVENT_OFF) < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "no memory for what a command reads");
@@ -112,7 +112,7 @@ int execution_input(struct execution *execution, const char *bytes, size_t lengt
 		memcpy(input->bytes + input->length, bytes, length);
 	input->length += length;
 	input->is_last = is_last;
-	if (!write_some(input))
+	if (!execution_input_write_some(input))
 		execution_input_close(execution);
 	else if (input->length > 0 && sd_event_source_set_enabled(input->source, SD_EVENT_ON) < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,

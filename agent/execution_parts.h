@@ -3,7 +3,7 @@
 
 #include "agent/execution.h"
 #include "agent/problem.h"
-#include "agent/wish.h"
+#include "agent/sandbox_request.h"
 
 #define EXECUTION_TEXT_MAX 120
 
@@ -23,7 +23,7 @@ struct execution_watch {
 };
 
 /* Notifies and frees all watches. */
-void execution_tell_over(struct execution *execution);
+void execution_report_over(struct execution *execution);
 
 /* Counts `length` more bytes of requests for this execution. Returns 0 or YETT_E_RESOURCE_LIMIT. */
 _must_check_ int execution_keep(struct execution *execution, size_t length,

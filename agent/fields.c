@@ -10,7 +10,7 @@
 #define DURATION_MAX_S 2592000 /* 30 days */
 #define PATH_SIZE      160     /* of a field's path in a message, such as "shares[2].path" */
 
-static const struct field *find(const struct field *fields, const char *name)
+static const struct field *fields_find(const struct field *fields, const char *name)
 {
 	for (; fields->name; fields++)
 		if (strcmp(fields->name, name) == 0)
@@ -75,7 +75,7 @@ static const char *why_foreign(const char *name)
 }
 
 /* Lists the names of a table, for the error about an unknown name. */
-static void list_names(const struct field *fields, char *text, size_t size)
+static void fields_list_names(const struct field *fields, char *text, size_t size)
 {
 	size_t length = 0;
 
@@ -95,7 +95,7 @@ static void list_choices(const char *const *choices, char *text, size_t size)
 		                           *choices);
 }
 
-static int refuse(struct yett_error *error, const char *path, const char *expected)
+static int fields_refuse(struct yett_error *error, const char *path, const char *expected)
 {
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_WRONG_TYPE, "%.120s: expected %s",
 	                 path, expected);
@@ -111,11 +111,11 @@ static int check_range(const struct field *field, int64_t value, const char *pat
 	                 unit, (long long)field->min, (long long)field->max, unit);
 }
 
-static int check_text(const struct field *field, const json_t *value, const char *path,
-                      struct yett_error *error)
+static int fields_check_text(const struct field *field, const json_t *value, const char *path,
+                             struct yett_error *error)
 {
 	if (!json_is_string(value))
-		return refuse(error, path, "a text");
+		return fields_refuse(error, path, "a text");
 	if (strlen(json_string_value(value)) != json_string_length(value))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_EMBEDDED_NUL,
 		                 "%.120s: a text must not hold a NUL character", path);
@@ -141,8 +141,9 @@ static int check_duration(const struct field *field, const json_t *value, const 
 	uint64_t ms;
 
 	if (field_parse_duration(value, &ms) < 0)
-		return refuse(error, path,
-		              "a number of seconds, or a text like \"30s\", \"500ms\" or \"2m\"");
+		return fields_refuse(
+			error, path,
+			"a number of seconds, or a text like \"30s\", \"500ms\" or \"2m\"");
 	return check_range(field, (int64_t)ms, path, " ms", error);
 }
 
@@ -156,11 +157,11 @@ static int check_item(const json_t *value, const char *path, struct yett_error *
 {
 	static const struct field any = {.kind = FIELD_TEXT};
 
-	return check_text(&any, value, path, error);
+	return fields_check_text(&any, value, path, error);
 }
 
-static int check_list(const struct field *field, const json_t *value, const char *path,
-                      struct yett_error *error)
+static int fields_check_list(const struct field *field, const json_t *value, const char *path,
+                             struct yett_error *error)
 {
 	char at[PATH_SIZE];
 	json_t *item;
@@ -168,8 +169,9 @@ static int check_list(const struct field *field, const json_t *value, const char
 	int r;
 
 	if (!json_is_array(value))
-		return refuse(error, path,
-		              field->kind == FIELD_TEXTS ? "a list of texts" : "a list of objects");
+		return fields_refuse(error, path,
+		                     field->kind == FIELD_TEXTS ? "a list of texts"
+		                                                : "a list of objects");
 	r = check_range(field, (int64_t)json_array_size(value), path, " entries", error);
 	json_array_foreach(value, i, item)
 	{
@@ -192,7 +194,7 @@ static int check_map(const struct field *field, const json_t *value, const char 
 	int r;
 
 	if (!json_is_object(value))
-		return refuse(error, path, "an object whose members are texts");
+		return fields_refuse(error, path, "an object whose members are texts");
 	r = check_range(field, (int64_t)json_object_size(value), path, " entries", error);
 	json_object_foreach((json_t *)value, key, item)
 	{
@@ -208,29 +210,29 @@ static int check_map(const struct field *field, const json_t *value, const char 
 	return r;
 }
 
-static int check(const struct field *field, const json_t *value, const char *path,
-                 struct yett_error *error)
+static int agent_fields_check(const struct field *field, const json_t *value, const char *path,
+                              struct yett_error *error)
 {
 	if (json_is_null(value) && (field->flags & FIELD_NULLABLE))
 		return 0;
 	switch (field->kind) {
 	case FIELD_TEXT:
-		return check_text(field, value, path, error);
+		return fields_check_text(field, value, path, error);
 	case FIELD_NUMBER:
 		if (!json_is_integer(value))
-			return refuse(error, path, "a whole number");
+			return fields_refuse(error, path, "a whole number");
 		return check_range(field, json_integer_value(value), path, "", error);
 	case FIELD_REAL:
-		return json_is_number(value) ? 0 : refuse(error, path, "a number");
+		return json_is_number(value) ? 0 : fields_refuse(error, path, "a number");
 	case FIELD_BOOL:
-		return json_is_boolean(value) ? 0 : refuse(error, path, "true or false");
+		return json_is_boolean(value) ? 0 : fields_refuse(error, path, "true or false");
 	case FIELD_DURATION:
 		return check_duration(field, value, path, error);
 	case FIELD_CHOICE:
 		return check_choice(field, value, path, error);
 	case FIELD_TEXTS:
 	case FIELD_OBJECTS:
-		return check_list(field, value, path, error);
+		return fields_check_list(field, value, path, error);
 	case FIELD_MAP:
 		return check_map(field, value, path, error);
 	case FIELD_OBJECT:
@@ -238,7 +240,7 @@ static int check(const struct field *field, const json_t *value, const char *pat
 	case FIELD_ANY:
 		return 0;
 	}
-	return refuse(error, path, "nothing");
+	return fields_refuse(error, path, "nothing");
 }
 
 /* `path` is empty for the request itself. */
@@ -252,22 +254,22 @@ static int check_object(const struct field *fields, const json_t *object, const 
 	int r = 0;
 
 	if (!json_is_object(object))
-		return refuse(error, *path ? path : "the request", "an object");
+		return fields_refuse(error, *path ? path : "the request", "an object");
 	json_object_foreach((json_t *)object, key, value)
 	{
-		field = find(fields, key);
+		field = fields_find(fields, key);
 		(void)snprintf(at, sizeof at, "%.80s%s%.60s", path, *path ? "." : "", key);
 		if (!field && why_foreign(key))
 			return error_set(error, YETT_E_UNSUPPORTED, YETT_R_UNKNOWN_FIELD,
 			                 "%.60s: %s", at, why_foreign(key));
 		if (!field) {
-			list_names(fields, names, sizeof names);
+			fields_list_names(fields, names, sizeof names);
 			(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD,
 			                "%.120s: there is no such field", at);
 			error_detail(error, "there are %s", names);
 			return YETT_E_INVALID_REQUEST;
 		}
-		r = check(field, value, at, error);
+		r = agent_fields_check(field, value, at, error);
 		if (r != 0)
 			return r;
 	}
@@ -286,15 +288,15 @@ int fields_check(const struct field *fields, const json_t *object, struct yett_e
 
 /* --- schema ----------------------------------------------------------------------------------- */
 
-static bool is_bounded(const struct field *field)
+static bool fields_is_bounded(const struct field *field)
 {
 	return field->min != 0 || field->max != 0;
 }
 
-static void put_bounds(json_t *schema, const struct field *field, const char *least,
-                       const char *most)
+static void fields_put_bounds(json_t *schema, const struct field *field, const char *least,
+                              const char *most)
 {
-	if (!is_bounded(field))
+	if (!fields_is_bounded(field))
 		return;
 	(void)json_object_set_new(schema, least, json_integer(field->min));
 	(void)json_object_set_new(schema, most, json_integer(field->max));
@@ -333,7 +335,7 @@ static json_t *kind_schema(const struct field *field)
 		return text_schema(field);
 	case FIELD_NUMBER:
 		schema = json_pack("{s:s}", "type", "integer");
-		put_bounds(schema, field, "minimum", "maximum");
+		fields_put_bounds(schema, field, "minimum", "maximum");
 		return schema;
 	case FIELD_REAL:
 		return json_pack("{s:s}", "type", "number");
@@ -345,19 +347,19 @@ static json_t *kind_schema(const struct field *field)
 		return choice_schema(field);
 	case FIELD_TEXTS:
 		schema = json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
-		put_bounds(schema, field, "minItems", "maxItems");
+		fields_put_bounds(schema, field, "minItems", "maxItems");
 		return schema;
 	case FIELD_MAP:
 		schema = json_pack("{s:s, s:{s:s}}", "type", "object", "additionalProperties",
 		                   "type", "string");
-		put_bounds(schema, field, "minProperties", "maxProperties");
+		fields_put_bounds(schema, field, "minProperties", "maxProperties");
 		return schema;
 	case FIELD_OBJECT:
 		return fields_schema(field->fields);
 	case FIELD_OBJECTS:
 		schema = json_pack("{s:s, s:o}", "type", "array", "items",
 		                   fields_schema(field->fields));
-		put_bounds(schema, field, "minItems", "maxItems");
+		fields_put_bounds(schema, field, "minItems", "maxItems");
 		return schema;
 	case FIELD_ANY:
 		return json_object();

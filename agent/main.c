@@ -26,7 +26,7 @@ static const struct {
          "answer requests by HTTP, at a socket of yours, and show a page to look at", serve_main},
 };
 
-static void print_usage(FILE *to)
+static void agent_print_usage(FILE *to)
 {
 	(void)fputs(
 		"Usage: yett-agent [--socket PATH] [--key FILE] [BOUND…] WAY [OPTION…] …\n\nRuns code and commands in sandboxes for programs that ask.\n\n",
@@ -56,7 +56,7 @@ static void print_error(const struct yett_error *error)
 }
 
 /* Reads the options before the name of the front end. Returns -1 to go on, else the exit status. */
-static int read_options(struct ways *ways, int argc, char **argv)
+static int agent_read_options(struct ways *ways, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"socket", required_argument, NULL, 's'},
@@ -92,7 +92,7 @@ static int read_options(struct ways *ways, int argc, char **argv)
 			ways->key_path = optarg;
 			break;
 		case 'h':
-			print_usage(stdout);
+			agent_print_usage(stdout);
 			return 0;
 		case 'v':
 			(void)printf("yett-agent %s\n", yett_version());
@@ -107,7 +107,7 @@ static int read_options(struct ways *ways, int argc, char **argv)
  * Raises RLIMIT_NOFILE to its hard limit. Every sandbox needs descriptors; epoll(7), unlike
  * select(2), can wait for high ones.
  */
-static void take_descriptors(void)
+static void agent_take_descriptors(void)
 {
 	struct rlimit limit;
 
@@ -117,8 +117,9 @@ static void take_descriptors(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* on failure, fewer sandboxes can be open */
 }
 
-static int run(const struct ways *ways, int (*front)(struct agent *agent, int argc, char **argv),
-               int argc, char **argv)
+static int agent_run(const struct ways *ways,
+                     int (*front)(struct agent *agent, int argc, char **argv), int argc,
+                     char **argv)
 {
 	struct yett_error error;
 	struct agent *agent;
@@ -126,7 +127,11 @@ static int run(const struct ways *ways, int (*front)(struct agent *agent, int ar
 
 	if (agent_new(ways->given, &agent, &error) != 0) {
 		print_error(&error);
-		return 1;
+		/* a limit or a setting is wrong, or names what is not there */
+		return error.code == YETT_E_INVALID_REQUEST ||
+		                       error.code == YETT_E_FILE_OPERATION_FAILED
+		               ? FRONT_USAGE
+		               : 1;
 	}
 	agent->socket_path = ways->socket_path;
 	agent->key_path = ways->key_path;
@@ -139,14 +144,14 @@ static int run(const struct ways *ways, int (*front)(struct agent *agent, int ar
 /* Returns the exit status, 0 to 255. */
 static int find_front(struct ways *ways, int argc, char **argv)
 {
-	int r = read_options(ways, argc, argv), first = optind;
+	int r = agent_read_options(ways, argc, argv), first = optind;
 
 	if (r >= 0)
 		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(fronts) && first < argc; i++)
 		if (strcmp(fronts[i].name, argv[first]) == 0)
-			return run(ways, fronts[i].main, argc - first, argv + first);
-	print_usage(stderr);
+			return agent_run(ways, fronts[i].main, argc - first, argv + first);
+	agent_print_usage(stderr);
 	return FRONT_USAGE;
 }
 
@@ -166,7 +171,7 @@ int main(int argc, char **argv)
 		return FRONT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
-	take_descriptors();
+	agent_take_descriptors();
 	r = find_front(&ways, argc, argv);
 	json_decref(ways.given);
 	return r;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/execution.h"
-#include "agent/wish.h"
+#include "agent/sandbox_request.h"
 #include "base/clock.h"
 
 #define KNOWN_MS 60000u
@@ -29,7 +29,7 @@ struct known {
 	struct yett_error error;
 };
 
-struct kept_box {
+struct kept_handle {
 	char id[YETT_ID_SIZE]; /* empty: none */
 	char profile[YETT_NAME_SIZE];
 };
@@ -42,7 +42,7 @@ struct noted {
 struct manager {
 	struct agent *agent;
 	struct known known[EXECUTORS];
-	struct kept_box kept[EXECUTORS];
+	struct kept_handle kept[EXECUTORS];
 	struct noted noted[EXECUTIONS_MAX]; /* ring buffer */
 	size_t noted_count;
 };
@@ -66,7 +66,8 @@ const char *manager_how_name(enum manager_how how)
 	return how_names[how];
 }
 
-static int ask(struct manager *manager, const struct executor *executor, struct yett_error *error)
+static int manager_ask(struct manager *manager, const struct executor *executor,
+                       struct yett_error *error)
 {
 	json_t *asked, *plan = NULL;
 	int r;
@@ -77,7 +78,7 @@ static int ask(struct manager *manager, const struct executor *executor, struct 
 			"Yett has no images yet: sandboxes have the programs of the host, and what is shared with them");
 	if (!(asked = json_pack("{s:s}", "tier", executor->tier)))
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
-	r = wish_plan(manager->agent, asked, &plan, error);
+	r = sandbox_request_plan(manager->agent, asked, &plan, error);
 	json_decref(asked);
 	json_decref(plan);
 	return r;
@@ -92,7 +93,7 @@ int manager_support(struct manager *manager, const struct executor *executor,
 	if (now >= known->until_ms) {
 		known->error = (struct yett_error){0};
 		/* The cached result is in known->error. */
-		(void)ask(manager, executor, &known->error);
+		(void)manager_ask(manager, executor, &known->error);
 		known->until_ms = now + KNOWN_MS;
 	}
 	*error = known->error;
@@ -105,7 +106,7 @@ void manager_forget(struct manager *manager)
 		manager->known[i].until_ms = 0;
 }
 
-static bool fits(const struct executor *executor, const struct manager_need *need)
+static bool manager_fits(const struct executor *executor, const struct manager_need *need)
 {
 	if (need->executor)
 		return strcmp(need->executor, executor->name) == 0;
@@ -122,7 +123,7 @@ int manager_choose(struct manager *manager, const struct manager_need *need,
 	bool is_any = false;
 
 	for (const struct executor *executor = executors; executor->name; executor++) {
-		if (!fits(executor, need))
+		if (!manager_fits(executor, need))
 			continue;
 		is_any = true;
 		if (manager_support(manager, executor, error) != 0)
@@ -146,7 +147,7 @@ static const char *profile_of(const struct manager *manager, const struct execut
 	                                             : manager->agent->settings.light;
 }
 
-static void end_box(struct manager *manager, struct kept_box *kept)
+static void end_handle(struct manager *manager, struct kept_handle *kept)
 {
 	struct yett_connection *connection;
 
@@ -161,16 +162,16 @@ static void end_box(struct manager *manager, struct kept_box *kept)
 
 const char *manager_kept(struct manager *manager, const struct executor *executor)
 {
-	struct kept_box *kept = &manager->kept[executor - executors];
+	struct kept_handle *kept = &manager->kept[executor - executors];
 
 	if (*kept->id && strcmp(kept->profile, profile_of(manager, executor)) != 0)
-		end_box(manager, kept);
+		end_handle(manager, kept);
 	return *kept->id ? kept->id : NULL;
 }
 
 void manager_keep(struct manager *manager, const struct executor *executor, const char *sandbox)
 {
-	struct kept_box *kept = &manager->kept[executor - executors];
+	struct kept_handle *kept = &manager->kept[executor - executors];
 
 	(void)snprintf(kept->id, sizeof kept->id, "%s", sandbox ? sandbox : "");
 	(void)snprintf(kept->profile, sizeof kept->profile, "%s", profile_of(manager, executor));

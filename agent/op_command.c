@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "agent/op.h"
-#include "agent/wish.h"
+#include "agent/sandbox_request.h"
 
 #define WAIT_MS 30000
 
@@ -24,7 +24,7 @@ const struct field op_command_asked[] = {
 	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16,
          "KEY: value, 1 KiB in all; given back with the answer, and to whoever asks the sandbox about the command",
          .bytes = 1024},
-	WISH_FIELDS,
+	SANDBOX_REQUEST_FIELDS,
 	{0},
 };
 
@@ -90,7 +90,7 @@ static void free_running(struct execution *execution)
 	free(running);
 }
 
-static void start(struct execution *execution)
+static void op_command_start(struct execution *execution)
 {
 	const struct running *running = execution->runner;
 	const json_t *asked = running->asked;
@@ -123,7 +123,8 @@ static void start(struct execution *execution)
 		execution_end(execution, EXECUTION_FAILED, &error);
 }
 
-static int check(const struct call *call, uint64_t *ret_timeout_ms, struct yett_error *error)
+static int op_command_check(const struct call *call, uint64_t *ret_timeout_ms,
+                            struct yett_error *error)
 {
 	const json_t *asked = call_asked(call);
 	const char *cwd = field_text(asked, "cwd");
@@ -139,7 +140,7 @@ static int check(const struct call *call, uint64_t *ret_timeout_ms, struct yett_
 }
 
 /* For lists: the command line, or the arguments joined by spaces. */
-static char *describe(const json_t *asked)
+static char *op_command_describe(const json_t *asked)
 {
 	const json_t *argv = field_get(asked, "argv");
 	char *text = NULL, *end;
@@ -165,10 +166,10 @@ void op_run_command(struct call *call)
 	_cleanup_free_ char *text = NULL;
 	struct yett_error error;
 	uint64_t timeout_ms;
-	int r = check(call, &timeout_ms, &error);
+	int r = op_command_check(call, &timeout_ms, &error);
 
 	if (r == 0) {
-		text = describe(asked);
+		text = op_command_describe(asked);
 		running = malloc(sizeof *running);
 		execution = text && running ? execution_new(call_agent(call), NULL, text,
 		                                            op_max_output(call))
@@ -184,7 +185,7 @@ void op_run_command(struct call *call)
 	}
 	*running = (struct running){json_incref((json_t *)asked), timeout_ms};
 	execution->runner = running;
-	execution->on_ready = start;
+	execution->on_ready = op_command_start;
 	execution->on_end = free_running;
 	execution->metadata = json_incref((json_t *)field_get(asked, "metadata"));
 	op_run(call, execution);
@@ -201,7 +202,8 @@ static int signal_number(const char *name)
 	return 0;
 }
 
-static int act(struct execution *execution, const json_t *asked, struct yett_error *error)
+static int op_command_act(struct execution *execution, const json_t *asked,
+                          struct yett_error *error)
 {
 	const char *input = field_text(asked, "input"), *name = field_text(asked, "signal");
 	bool is_last = field_bool(asked, "close_input");
@@ -231,7 +233,7 @@ void op_wait_command(struct call *call)
 		call_fail(call, &error);
 		return;
 	}
-	if (act(execution, asked, &error) != 0) {
+	if (op_command_act(execution, asked, &error) != 0) {
 		call_fail(call, &error);
 		return;
 	}

@@ -1,7 +1,7 @@
 /* The operation events: returns events since the last call, or waits for the next ones. */
 #include <string.h>
 
-#include "agent/happenings.h"
+#include "agent/event_log.h"
 #include "agent/op.h"
 
 #define WAIT_MAX_MS 60000
@@ -19,7 +19,7 @@ const struct field op_events_asked[] = {
 
 const struct field op_events_answered[] = {
 	{"events", FIELD_OBJECTS, 0, .description = "In the order in which they came",
-         .fields = happening_fields},
+         .fields = event_fields},
 	{"last", FIELD_NUMBER, 0, .description = "The number to ask on from"},
 	PROBLEM_FIELD,
 	{0},
@@ -28,19 +28,19 @@ const struct field op_events_answered[] = {
 /* A call that waits for events. */
 struct waiting {
 	struct call *call;
-	struct happening_listener *listener;
+	struct event_listener *listener;
 	sd_event_source *timer;
 	/* Answers after the callback has returned: a happening_fn must not free its listener. */
-	sd_event_source *telling;
+	sd_event_source *reporting;
 };
 
-static size_t answer(struct call *call, bool is_last)
+static size_t op_events_answer(struct call *call, bool is_last)
 {
 	const json_t *asked = call_asked(call);
 	uint64_t last;
-	json_t *list = happenings_list(call_agent(call), field_text(asked, "sandbox"),
-	                               (uint64_t)field_number(asked, "after", 0),
-	                               (size_t)field_number(asked, "max", 100), &last);
+	json_t *list = event_log_list(call_agent(call), field_text(asked, "sandbox"),
+	                              (uint64_t)field_number(asked, "after", 0),
+	                              (size_t)field_number(asked, "max", 100), &last);
 	size_t count = json_array_size(list);
 
 	if (count == 0 && !is_last) {
@@ -51,44 +51,44 @@ static size_t answer(struct call *call, bool is_last)
 	return count;
 }
 
-static void free_waiting(void *work)
+static void op_events_free_waiting(void *work)
 {
 	struct waiting *waiting = work;
 
 	if (waiting->listener)
-		happenings_leave(waiting->listener);
+		event_log_leave(waiting->listener);
 	(void)sd_event_source_disable_unref(waiting->timer);
-	(void)sd_event_source_disable_unref(waiting->telling);
+	(void)sd_event_source_disable_unref(waiting->reporting);
 	free(waiting);
 }
 
-static void on_happening(const json_t *json, uint64_t number, void *data)
+static void op_events_on_logged(const json_t *json, uint64_t number, void *data)
 {
 	struct waiting *waiting = data;
 
 	(void)json;
 	(void)number;
-	(void)sd_event_source_set_enabled(waiting->telling, SD_EVENT_ONESHOT);
+	(void)sd_event_source_set_enabled(waiting->reporting, SD_EVENT_ONESHOT);
 }
 
-static int on_telling(sd_event_source *source, void *data)
+static int on_reporting(sd_event_source *source, void *data)
 {
 	struct waiting *waiting = data;
 
 	(void)source;
-	if (answer(waiting->call, false) > 0)
-		free_waiting(waiting);
+	if (op_events_answer(waiting->call, false) > 0)
+		op_events_free_waiting(waiting);
 	return 0;
 }
 
-static int on_time(sd_event_source *source, uint64_t at_us, void *data)
+static int op_events_on_time(sd_event_source *source, uint64_t at_us, void *data)
 {
 	struct waiting *waiting = data;
 
 	(void)source;
 	(void)at_us;
-	(void)answer(waiting->call, true);
-	free_waiting(waiting);
+	(void)op_events_answer(waiting->call, true);
+	op_events_free_waiting(waiting);
 	return 0;
 }
 
@@ -100,16 +100,16 @@ static int wait_on(struct call *call, uint64_t ms)
 	if (!waiting)
 		return -ENOMEM;
 	waiting->call = call;
-	waiting->listener = happenings_listen(call_agent(call), on_happening, waiting);
+	waiting->listener = event_log_listen(call_agent(call), op_events_on_logged, waiting);
 	if (!waiting->listener ||
 	    sd_event_add_time_relative(loop, &waiting->timer, CLOCK_MONOTONIC, ms * 1000, 1000,
-	                               on_time, waiting) < 0 ||
-	    sd_event_add_defer(loop, &waiting->telling, on_telling, waiting) < 0 ||
-	    sd_event_source_set_enabled(waiting->telling, SD_EVENT_OFF) < 0) {
-		free_waiting(waiting);
+	                               op_events_on_time, waiting) < 0 ||
+	    sd_event_add_defer(loop, &waiting->reporting, on_reporting, waiting) < 0 ||
+	    sd_event_source_set_enabled(waiting->reporting, SD_EVENT_OFF) < 0) {
+		op_events_free_waiting(waiting);
 		return -ENOMEM;
 	}
-	call_set_work(call, waiting, free_waiting);
+	call_set_work(call, waiting, op_events_free_waiting);
 	return 0;
 }
 
@@ -120,7 +120,7 @@ static int follow_one(struct call *call, const char *sandbox, struct yett_error 
 {
 	char id[YETT_ID_SIZE];
 	json_t *asked;
-	int r = happenings_follow(call_agent(call), sandbox, id, error);
+	int r = event_log_follow(call_agent(call), sandbox, id, error);
 
 	if (r != 0)
 		return r;
@@ -139,15 +139,15 @@ void op_events(struct call *call)
 	uint64_t wait_ms = field_duration_ms(call_asked(call), "wait", 0);
 	struct yett_error error;
 	int r = sandbox ? follow_one(call, sandbox, &error)
-	                : happenings_follow_all(call_agent(call), &error);
+	                : event_log_follow_all(call_agent(call), &error);
 
 	/* Earlier events of a sandbox that has ended can still be returned. */
 	if (r != 0 && !(sandbox && (r == YETT_E_NOT_RUNNING || r == YETT_E_NOT_FOUND) &&
-	                answer(call, false) > 0)) {
+	                op_events_answer(call, false) > 0)) {
 		call_fail(call, &error);
 		return;
 	}
-	if (r != 0 || answer(call, wait_ms == 0) > 0 || call_is_over(call))
+	if (r != 0 || op_events_answer(call, wait_ms == 0) > 0 || call_is_over(call))
 		return;
 	if (wait_on(call, wait_ms) < 0) {
 		(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");

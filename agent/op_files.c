@@ -92,8 +92,8 @@ const struct field op_list_answered[] = {
 /* A file operation of a call. */
 struct filing {
 	struct call *call;
-	struct box *box;
-	struct box_operation *operation;
+	struct handle *handle;
+	struct handle_operation *operation;
 	char *bytes; /* to write */
 	size_t length;
 	json_t *entries;
@@ -101,21 +101,21 @@ struct filing {
 
 static void free_filing(struct filing *filing)
 {
-	(void)box_unref(filing->box);
+	(void)handle_unref(filing->handle);
 	json_decref(filing->entries);
 	free(filing->bytes);
 	free(filing);
 }
 
-static void cancel(void *work)
+static void op_files_cancel(void *work)
 {
 	struct filing *filing = work;
 
-	box_operation_free(filing->operation);
+	handle_operation_free(filing->operation);
 	free_filing(filing);
 }
 
-static void fail(struct filing *filing, const struct yett_error *error)
+static void op_files_fail(struct filing *filing, const struct yett_error *error)
 {
 	call_fail(filing->call, error);
 	free_filing(filing);
@@ -132,16 +132,16 @@ static struct filing *new_filing(struct call *call, struct yett_error *error)
 		return NULL;
 	}
 	filing->call = call;
-	r = sandbox ? box_find(call_agent(call), sandbox, &filing->box, error)
+	r = sandbox ? handle_find(call_agent(call), sandbox, &filing->handle, error)
 	            : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
 	                        "sandbox: which one the file is in has to be said");
 	if (r == 0)
-		r = execution_check_box(filing->box, error);
+		r = execution_check_handle(filing->handle, error);
 	if (r == 0)
-		r = box_check_operations(filing->box, error);
+		r = handle_check_operations(filing->handle, error);
 	if (r == 0)
 		return filing;
-	(void)box_unref(filing->box);
+	(void)handle_unref(filing->handle);
 	free(filing);
 	return NULL;
 }
@@ -149,18 +149,18 @@ static struct filing *new_filing(struct call *call, struct yett_error *error)
 /*
  * Takes ownership of the operation. NULL: the operation could not begin, for the reason in `error`.
  */
-static void go_on(struct filing *filing, struct yett_operation *operation, box_over_fn over,
-                  struct yett_error *error)
+static void op_files_go_on(struct filing *filing, struct yett_operation *operation,
+                           handle_over_fn over, struct yett_error *error)
 {
 	if (operation) {
-		filing->operation = box_operate(filing->box, operation, over, filing);
+		filing->operation = handle_operate(filing->handle, operation, over, filing);
 		if (filing->operation) {
-			call_set_work(filing->call, filing, cancel);
+			call_set_work(filing->call, filing, op_files_cancel);
 			return;
 		}
 		(void)error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
 	}
-	fail(filing, error);
+	op_files_fail(filing, error);
 }
 
 static struct yett_operation *begin_open(struct filing *filing, unsigned flags, unsigned mode,
@@ -168,7 +168,7 @@ static struct yett_operation *begin_open(struct filing *filing, unsigned flags, 
 {
 	struct yett_operation *operation;
 
-	return yett_file_open_begin(filing->box->sandbox,
+	return yett_file_open_begin(filing->handle->sandbox,
 	                            field_text(call_asked(filing->call), "path"), flags, mode,
 	                            &operation, error) == 0
 	               ? operation
@@ -209,7 +209,7 @@ static void read_opened(struct yett_operation *operation, void *data)
 	ssize_t n = -1;
 
 	if (yett_operation_finish(operation, 0, &error) != 0) {
-		fail(filing, &error);
+		op_files_fail(filing, &error);
 		return;
 	}
 	fd = yett_operation_take_fd(operation);
@@ -219,7 +219,7 @@ static void read_opened(struct yett_operation *operation, void *data)
 	if (n < 0) {
 		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                "the file cannot be read: %m");
-		fail(filing, &error);
+		op_files_fail(filing, &error);
 		return;
 	}
 	answer_bytes(filing->call, bytes, (size_t)n, offset, (uint64_t)file.st_size);
@@ -234,29 +234,29 @@ static int read_output(struct call *call, const char *path, struct yett_error *e
 	size_t length = (size_t)field_number(asked, "length", READ_USUAL);
 	_cleanup_free_ char *id = strdup(path + strlen(RUN_PREFIX)), *bytes = NULL;
 	const struct execution *execution;
-	const struct kept *kept;
+	const struct output_buffer *buffer;
 	char *name = id ? strchr(id, '/') : NULL;
 	int r;
 
 	if (name)
 		*name++ = '\0';
 	execution = name ? execution_find(call_agent(call), id) : NULL;
-	kept = execution ? execution_output(execution, name) : NULL;
-	if (!kept)
+	buffer = execution ? execution_output(execution, name) : NULL;
+	if (!buffer)
 		return error_set(
 			error, YETT_E_NOT_FOUND, YETT_R_NONE,
 			"%.60s is not there: outputs are run:ID/stdout, run:ID/stderr and run:ID/output, of executions that are not forgotten",
 			path);
-	r = kept_read(kept, offset, length, &bytes, &length);
+	r = output_buffer_read(buffer, offset, length, &bytes, &length);
 	if (r == -ENODATA)
 		return error_set(
 			error, YETT_E_NOT_FOUND, YETT_R_NONE,
 			"byte %llu is not kept: of so long an output that is the first %zu and the last %zu",
-			(unsigned long long)offset, kept->head_length, kept->tail_length);
+			(unsigned long long)offset, buffer->head_length, buffer->tail_length);
 	if (r < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "no memory for an output");
-	answer_bytes(call, bytes, length, offset, kept->total);
+	answer_bytes(call, bytes, length, offset, buffer->total);
 	return 0;
 }
 
@@ -273,7 +273,8 @@ void op_read_file(struct call *call)
 	}
 	filing = new_filing(call, &error);
 	if (filing)
-		go_on(filing, begin_open(filing, YETT_OPEN_READ, 0, &error), read_opened, &error);
+		op_files_go_on(filing, begin_open(filing, YETT_OPEN_READ, 0, &error), read_opened,
+		               &error);
 	else
 		call_fail(call, &error);
 }
@@ -289,7 +290,7 @@ static void write_opened(struct yett_operation *operation, void *data)
 	ssize_t n = 0;
 
 	if (yett_operation_finish(operation, 0, &error) != 0) {
-		fail(filing, &error);
+		op_files_fail(filing, &error);
 		return;
 	}
 	fd = yett_operation_take_fd(operation);
@@ -301,7 +302,7 @@ static void write_opened(struct yett_operation *operation, void *data)
 		(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                "the file cannot be written: %m");
 		error_detail(&error, "%zu of %zu bytes are in it", done, filing->length);
-		fail(filing, &error);
+		op_files_fail(filing, &error);
 		return;
 	}
 	call_succeed(filing->call, json_pack("{s:I}", "written", (json_int_t)done));
@@ -309,8 +310,8 @@ static void write_opened(struct yett_operation *operation, void *data)
 }
 
 /* Decodes the content to write; the caller frees it. */
-static int decode(const json_t *asked, char **ret_bytes, size_t *ret_length,
-                  struct yett_error *error)
+static int op_files_decode(const json_t *asked, char **ret_bytes, size_t *ret_length,
+                           struct yett_error *error)
 {
 	const char *content = field_text(asked, "content"),
 		   *encoding = field_text(asked, "encoding");
@@ -355,7 +356,7 @@ void op_write_file(struct call *call)
 
 	flags |= field_bool(asked, "append") ? YETT_OPEN_APPEND : YETT_OPEN_TRUNCATE;
 	if (parse_mode(field_text(asked, "mode"), &mode, &error) == 0 &&
-	    decode(asked, &bytes, &length, &error) == 0)
+	    op_files_decode(asked, &bytes, &length, &error) == 0)
 		filing = new_filing(call, &error);
 	if (!filing) {
 		free(bytes);
@@ -364,7 +365,7 @@ void op_write_file(struct call *call)
 	}
 	filing->bytes = bytes;
 	filing->length = length;
-	go_on(filing, begin_open(filing, flags, mode, &error), write_opened, &error);
+	op_files_go_on(filing, begin_open(filing, flags, mode, &error), write_opened, &error);
 }
 
 /* --- listing ---------------------------------------------------------------------------------- */
@@ -386,14 +387,14 @@ static int take_entry(const struct yett_file_info *info, void *data)
 	return json_array_append_new(filing->entries, entry);
 }
 
-static int by_name(const void *a, const void *b)
+static int op_files_by_name(const void *a, const void *b)
 {
 	return strcmp(field_text(*(json_t *const *)a, "name"),
 	              field_text(*(json_t *const *)b, "name"));
 }
 
 /* Returns a new list, sorted by name. */
-static json_t *sort(const json_t *list)
+static json_t *op_files_sort(const json_t *list)
 {
 	size_t count = json_array_size(list);
 	_cleanup_free_ json_t **entries = malloc((count + 1) * sizeof(json_t *));
@@ -402,13 +403,13 @@ static json_t *sort(const json_t *list)
 	for (size_t i = 0; entries && i < count; i++)
 		entries[i] = json_array_get(list, i);
 	if (entries)
-		qsort(entries, count, sizeof *entries, by_name);
+		qsort(entries, count, sizeof *entries, op_files_by_name);
 	for (size_t i = 0; entries && i < count; i++)
 		(void)json_array_append(sorted, entries[i]);
 	return sorted;
 }
 
-static void listed(struct yett_operation *operation, void *data)
+static void op_files_listed(struct yett_operation *operation, void *data)
 {
 	struct filing *filing = data;
 	size_t max = (size_t)field_number(call_asked(filing->call), "max", 1000);
@@ -417,11 +418,11 @@ static void listed(struct yett_operation *operation, void *data)
 
 	/* After `max` entries, the operation ends with this error: return these entries. */
 	if (r != 0 && !(r == YETT_E_RESOURCE_LIMIT && json_array_size(filing->entries) == max)) {
-		fail(filing, &error);
+		op_files_fail(filing, &error);
 		return;
 	}
-	call_succeed(filing->call, json_pack("{s:o, s:b}", "entries", sort(filing->entries),
-	                                     "truncated", r != 0));
+	call_succeed(filing->call, json_pack("{s:o, s:b}", "entries",
+	                                     op_files_sort(filing->entries), "truncated", r != 0));
 	free_filing(filing);
 }
 
@@ -437,9 +438,9 @@ void op_list_files(struct call *call)
 		return;
 	}
 	filing->entries = json_array();
-	if (yett_file_list_begin(filing->box->sandbox, field_text(asked, "path"),
+	if (yett_file_list_begin(filing->handle->sandbox, field_text(asked, "path"),
 	                         (size_t)field_number(asked, "max", 1000), take_entry, filing,
 	                         &operation, &error) != 0)
 		operation = NULL;
-	go_on(filing, operation, listed, &error);
+	op_files_go_on(filing, operation, op_files_listed, &error);
 }

@@ -1,37 +1,37 @@
 /* The operation sandboxes: makes, inspects and ends sandboxes, and lists executions. */
 #include <string.h>
 
-#include "agent/happenings.h"
+#include "agent/event_log.h"
 #include "agent/op.h"
 #include "agent/own.h"
-#include "agent/portrait.h"
+#include "agent/description.h"
 #include "agent/stores.h"
-#include "agent/wish.h"
+#include "agent/sandbox_request.h"
 
 /*
- * Each row: name; the action needs a sandbox; the action takes WISH_FIELDS; the action checks
- * itself that the sandbox is the agent's; the function that asks the helper, or else the function
- * that begins the action.
+ * Each row: name; the action needs a sandbox; the action takes SANDBOX_REQUEST_FIELDS; the action
+ * checks itself that the sandbox is the agent's; the function that asks the helper, or else the
+ * function that begins the action.
  */
-#define ACTIONS(ROW)                                                \
-	ROW(list, false, false, false, ask_list, NULL)              \
-	ROW(make, false, true, false, NULL, make)                   \
-	ROW(info, true, false, true, ask_info, NULL)                \
-	ROW(stats, false, false, false, ask_stats, NULL)            \
-	ROW(end, true, false, false, ask_end, NULL)                 \
-	ROW(pause, true, false, false, ask_pause, NULL)             \
-	ROW(resume, true, false, false, ask_resume, NULL)           \
-	ROW(kill, true, false, false, ask_kill, NULL)               \
-	ROW(plan, false, true, false, NULL, plan)                   \
-	ROW(rules, true, false, false, ask_rules, NULL)             \
-	ROW(allow, true, true, false, ask_allow, NULL)              \
-	ROW(deny, true, true, false, ask_deny, NULL)                \
-	ROW(executions, false, false, false, NULL, tell_executions) \
-	ROW(clean_up, false, false, false, NULL, clean_up)          \
-	ROW(mounts, true, false, true, NULL, mounts)                \
+#define ACTIONS(ROW)                                                        \
+	ROW(list, false, false, false, ask_list, NULL)                      \
+	ROW(op_sandboxes_make, false, true, false, NULL, op_sandboxes_make) \
+	ROW(info, true, false, true, ask_info, NULL)                        \
+	ROW(stats, false, false, false, ask_stats, NULL)                    \
+	ROW(end, true, false, false, op_sandboxes_ask_end, NULL)            \
+	ROW(pause, true, false, false, ask_pause, NULL)                     \
+	ROW(resume, true, false, false, ask_resume, NULL)                   \
+	ROW(kill, true, false, false, ask_kill, NULL)                       \
+	ROW(op_sandboxes_plan, false, true, false, NULL, op_sandboxes_plan) \
+	ROW(rules, true, false, false, ask_rules, NULL)                     \
+	ROW(allow, true, true, false, ask_allow, NULL)                      \
+	ROW(deny, true, true, false, ask_deny, NULL)                        \
+	ROW(executions, false, false, false, NULL, report_executions)       \
+	ROW(clean_up, false, false, false, NULL, clean_up)                  \
+	ROW(mounts, true, false, true, NULL, mounts)                        \
 	ROW(capabilities, false, true, false, ask_capabilities, NULL)
 
-#define NAME_OF(name, needs_sandbox, takes_wish, looks_itself, ask, begin) #name,
+#define NAME_OF(name, needs_sandbox, takes_request, looks_itself, ask, begin) #name,
 static const char *const action_names[] = {ACTIONS(NAME_OF) NULL};
 
 const struct field op_sandboxes_asked[] = {
@@ -43,7 +43,7 @@ const struct field op_sandboxes_asked[] = {
 	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Which one, by its id or name"},
 	{"name", FIELD_TEXT, FIELD_NULLABLE, 1, 64,
          "Of one that is made: it is found by that name, and outlives this program. Without a name it ends with this program"},
-	WISH_FIELDS,
+	SANDBOX_REQUEST_FIELDS,
 	{0},
 };
 
@@ -56,22 +56,24 @@ static const struct field count_fields[] = {
 };
 
 const struct field op_sandboxes_answered[] = {
-	{"sandbox", FIELD_OBJECT, 0, .description = "Of make and info", .fields = portrait_fields},
-	{"sandboxes", FIELD_OBJECTS, 0, .description = "Of list", .fields = portrait_fields},
+	{"sandbox", FIELD_OBJECT, 0, .description = "Of make and info",
+         .fields = description_fields},
+	{"sandboxes", FIELD_OBJECTS, 0, .description = "Of list", .fields = description_fields},
 	{"stats", FIELD_OBJECTS, 0, .description = "Of stats: of one, or all that run",
-         .fields = portrait_usage_fields},
+         .fields = description_usage_fields},
 	{"done", FIELD_BOOL, 0, .description = "Of end, pause, resume, kill"},
 	{"plan", FIELD_ANY, 0, .description = "Of plan: the steps by which it would be made"},
 	{"rules", FIELD_OBJECTS, 0, .description = "Of rules, allow, deny",
-         .fields = portrait_rule_fields},
+         .fields = description_rule_fields},
 	{"executions", FIELD_OBJECTS, 0, .description = "The latest first",
          .fields = execution_line_fields},
 	{"statistics", FIELD_OBJECTS, 0, .description = "Of executions: all so far, by language",
          .fields = count_fields},
 	{"forgotten", FIELD_NUMBER, 0, .description = "Of clean_up"},
-	{"mounts", FIELD_OBJECTS, 0, .description = "Of mounts", .fields = portrait_mount_fields},
+	{"mounts", FIELD_OBJECTS, 0, .description = "Of mounts",
+         .fields = description_mount_fields},
 	{"capabilities", FIELD_OBJECTS, 0, .description = "Of capabilities: each was tried",
-         .fields = portrait_capability_fields},
+         .fields = description_capability_fields},
 	PROBLEM_FIELD,
 	{0},
 };
@@ -96,8 +98,8 @@ static int ask_list(const struct asking *asking, json_t **ret_answer, struct yet
 	sandboxes = json_array();
 	for (size_t i = 0; i < yett_sandbox_list_count(list); i++)
 		if (own_is(asking->agent, yett_sandbox_list_get(list, i)))
-			(void)json_array_append_new(sandboxes,
-			                            portrait_json(yett_sandbox_list_get(list, i)));
+			(void)json_array_append_new(
+				sandboxes, description_json(yett_sandbox_list_get(list, i)));
 	yett_free(list);
 	*ret_answer = json_pack("{s:o}", "sandboxes", sandboxes);
 	return 0;
@@ -113,7 +115,7 @@ static int ask_info(const struct asking *asking, json_t **ret_answer, struct yet
 		return r;
 	r = own_check(asking->agent, status, error);
 	if (r == 0)
-		*ret_answer = json_pack("{s:o}", "sandbox", portrait_json(status));
+		*ret_answer = json_pack("{s:o}", "sandbox", description_json(status));
 	yett_free(status);
 	return r;
 }
@@ -126,7 +128,7 @@ static int ask_stats_of_one(const struct asking *asking, json_t *stats, struct y
 
 	if (r != 0)
 		return r;
-	(void)json_array_append_new(stats, portrait_usage_json(usage));
+	(void)json_array_append_new(stats, description_usage_json(usage));
 	yett_free(usage);
 	return 0;
 }
@@ -155,7 +157,7 @@ static int ask_stats_of_all(const struct asking *asking, json_t *stats, struct y
 	for (size_t i = 0; r == 0 && i < yett_usage_list_count(usages); i++)
 		if (is_own_by_list(asking, list, yett_usage_list_get(usages, i)->id))
 			(void)json_array_append_new(
-				stats, portrait_usage_json(yett_usage_list_get(usages, i)));
+				stats, description_usage_json(yett_usage_list_get(usages, i)));
 	yett_free(usages);
 	yett_free(list);
 	return r;
@@ -183,7 +185,8 @@ static int ask_done(int (*ask)(struct yett_connection *, const char *, struct ye
 	return r;
 }
 
-static int ask_end(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
+static int op_sandboxes_ask_end(const struct asking *asking, json_t **ret_answer,
+                                struct yett_error *error)
 {
 	int r = ask_done(yett_sandbox_end_by_id, asking, ret_answer, error);
 
@@ -215,7 +218,7 @@ static int ask_rules(const struct asking *asking, json_t **ret_answer, struct ye
 
 	if (r != 0)
 		return r;
-	*ret_answer = json_pack("{s:o}", "rules", portrait_rules_json(rules));
+	*ret_answer = json_pack("{s:o}", "rules", description_rules_json(rules));
 	yett_free(rules);
 	return 0;
 }
@@ -224,8 +227,8 @@ static int ask_rules(const struct asking *asking, json_t **ret_answer, struct ye
  * Adds the rules in the list that has the name of the action. The list of the other action is
  * refused.
  */
-static int change(const struct asking *asking, bool allows, json_t **ret_answer,
-                  struct yett_error *error)
+static int op_sandboxes_change(const struct asking *asking, bool allows, json_t **ret_answer,
+                               struct yett_error *error)
 {
 	const char *own = allows ? "allow" : "deny", *other = allows ? "deny" : "allow";
 	const json_t *rules = field_get(asking->asked, own);
@@ -255,12 +258,12 @@ static int change(const struct asking *asking, bool allows, json_t **ret_answer,
 
 static int ask_allow(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
-	return change(asking, true, ret_answer, error);
+	return op_sandboxes_change(asking, true, ret_answer, error);
 }
 
 static int ask_deny(const struct asking *asking, json_t **ret_answer, struct yett_error *error)
 {
-	return change(asking, false, ret_answer, error);
+	return op_sandboxes_change(asking, false, ret_answer, error);
 }
 
 static int ask_capabilities(const struct asking *asking, json_t **ret_answer,
@@ -272,7 +275,7 @@ static int ask_capabilities(const struct asking *asking, json_t **ret_answer,
 
 	if (r != 0)
 		return r;
-	*ret_answer = json_pack("{s:o}", "capabilities", portrait_capabilities_json(list));
+	*ret_answer = json_pack("{s:o}", "capabilities", description_capabilities_json(list));
 	yett_free(list);
 	return 0;
 }
@@ -281,16 +284,16 @@ static int ask_capabilities(const struct asking *asking, json_t **ret_answer,
 
 struct mounting {
 	struct call *call;
-	struct box *box;
-	struct box_operation *operation;
+	struct handle *handle;
+	struct handle_operation *operation;
 };
 
 static void stop_mounting(void *work)
 {
 	struct mounting *mounting = work;
 
-	box_operation_free(mounting->operation);
-	(void)box_unref(mounting->box);
+	handle_operation_free(mounting->operation);
+	(void)handle_unref(mounting->handle);
 	free(mounting);
 }
 
@@ -305,10 +308,10 @@ static void mounted(struct yett_operation *operation, void *data)
 	} else {
 		list = yett_operation_take_mounts(operation);
 		call_succeed(mounting->call,
-		             json_pack("{s:o}", "mounts", portrait_mounts_json(list)));
+		             json_pack("{s:o}", "mounts", description_mounts_json(list)));
 		yett_free(list);
 	}
-	(void)box_unref(mounting->box);
+	(void)handle_unref(mounting->handle);
 	free(mounting);
 }
 
@@ -317,20 +320,21 @@ static void mounts(struct call *call)
 	struct mounting *mounting = calloc(1, sizeof *mounting);
 	struct yett_operation *operation;
 	struct yett_error error;
-	int r = mounting ? box_find(call_agent(call), field_text(call_asked(call), "sandbox"),
-	                            &mounting->box, &error)
+	int r = mounting ? handle_find(call_agent(call), field_text(call_asked(call), "sandbox"),
+	                               &mounting->handle, &error)
 	                 : error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                             "no memory for a call");
 
 	if (r == 0)
-		r = execution_check_box(mounting->box, &error);
+		r = execution_check_handle(mounting->handle, &error);
 	if (r == 0)
-		r = box_check_operations(mounting->box, &error);
+		r = handle_check_operations(mounting->handle, &error);
 	if (r == 0)
-		r = yett_sandbox_mounts_begin(mounting->box->sandbox, &operation, &error);
+		r = yett_sandbox_mounts_begin(mounting->handle->sandbox, &operation, &error);
 	if (r == 0) {
 		mounting->call = call;
-		mounting->operation = box_operate(mounting->box, operation, mounted, mounting);
+		mounting->operation =
+			handle_operate(mounting->handle, operation, mounted, mounting);
 		if (mounting->operation) {
 			call_set_work(call, mounting, stop_mounting);
 			return;
@@ -338,25 +342,25 @@ static void mounts(struct call *call)
 		(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
 	}
 	if (mounting)
-		(void)box_unref(mounting->box);
+		(void)handle_unref(mounting->handle);
 	free(mounting);
 	call_fail(call, &error);
 }
 
 /* --- actions without the helper --------------------------------------------------------------- */
 
-static void put_line(struct execution *execution, void *data)
+static void op_sandboxes_put_line(struct execution *execution, void *data)
 {
 	(void)json_array_append_new(data, execution_line_json(execution));
 }
 
-static void tell_executions(struct call *call)
+static void report_executions(struct call *call)
 {
 	json_t *lines = json_array(), *counts = executions_statistics(call_agent(call)),
 	       *statistics = json_array(), *one;
 	const char *name;
 
-	executions_each(call_agent(call), put_line, lines);
+	executions_each(call_agent(call), op_sandboxes_put_line, lines);
 	json_object_foreach(counts, name, one)
 	{
 		(void)json_object_set_new(one, "of", json_string(name));
@@ -372,19 +376,19 @@ static void clean_up(struct call *call)
 	                             (json_int_t)executions_clean_up(call_agent(call))));
 }
 
-static void plan(struct call *call)
+static void op_sandboxes_plan(struct call *call)
 {
 	struct yett_error error;
 	json_t *steps;
 
-	if (wish_plan(call_agent(call), call_asked(call), &steps, &error) != 0)
+	if (sandbox_request_plan(call_agent(call), call_asked(call), &steps, &error) != 0)
 		call_fail(call, &error);
 	else
 		call_succeed(call, json_pack("{s:o}", "plan", steps));
 }
 
 /* Asks the helper. If the helper refuses the connection as outdated, asks again on a new one. */
-static void ask(struct call *call, ask_fn how)
+static void op_sandboxes_ask(struct call *call, ask_fn how)
 {
 	struct yett_connection *connection;
 	json_t *answer = NULL;
@@ -408,18 +412,18 @@ static void ask(struct call *call, ask_fn how)
 /* A call that waits for a sandbox to be made. */
 struct making {
 	struct call *call;
-	struct box_making *making;
+	struct handle_making *making;
 };
 
-static void give_up(void *work)
+static void op_sandboxes_give_up(void *work)
 {
 	struct making *making = work;
 
-	box_give_up(making->making);
+	handle_give_up(making->making);
 	free(making);
 }
 
-static void made(struct box *box, const struct yett_error *error, void *data)
+static void op_sandboxes_made(struct handle *handle, const struct yett_error *error, void *data)
 {
 	struct making *making = data;
 	struct call *call = making->call;
@@ -427,17 +431,17 @@ static void made(struct box *box, const struct yett_error *error, void *data)
 
 	free(making);
 	call_set_work(call, NULL, NULL);
-	if (!box) {
+	if (!handle) {
 		call_fail(call, error);
 		return;
 	}
-	with_id = json_pack("{s:s, s:s}", "action", "info", "sandbox", box->id);
-	(void)box_unref(box);
+	with_id = json_pack("{s:s, s:s}", "action", "info", "sandbox", handle->id);
+	(void)handle_unref(handle);
 	call_replace_asked(call, with_id);
-	ask(call, ask_info);
+	op_sandboxes_ask(call, ask_info);
 }
 
-static void make(struct call *call)
+static void op_sandboxes_make(struct call *call)
 {
 	struct making *making = malloc(sizeof *making);
 	struct yett_error error;
@@ -448,20 +452,20 @@ static void make(struct call *call)
 		return;
 	}
 	making->call = call;
-	if (box_make(call_agent(call), call_asked(call), field_text(call_asked(call), "name"), true,
-	             made, making, &making->making, &error) != 0) {
+	if (handle_make(call_agent(call), call_asked(call), field_text(call_asked(call), "name"),
+	                true, op_sandboxes_made, making, &making->making, &error) != 0) {
 		free(making);
 		call_fail(call, &error);
 		return;
 	}
-	call_set_work(call, making, give_up);
+	call_set_work(call, making, op_sandboxes_give_up);
 }
 
-#define ACTION(name, needs_sandbox, takes_wish, looks_itself, ask, begin) \
-	{#name, needs_sandbox, takes_wish, looks_itself, ask, begin},
+#define ACTION(name, needs_sandbox, takes_request, looks_itself, ask, begin) \
+	{#name, needs_sandbox, takes_request, looks_itself, ask, begin},
 static const struct {
 	const char *name;
-	bool needs_sandbox, takes_wish, looks_itself;
+	bool needs_sandbox, takes_request, looks_itself;
 	ask_fn ask; /* asks the helper; NULL: use `begin` */
 	void (*begin)(struct call *call);
 } actions[] = {ACTIONS(ACTION)};
@@ -494,7 +498,7 @@ void op_sandboxes(struct call *call)
 			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
 			                "sandbox: %s needs to know which one", name);
 			call_fail(call, &error);
-		} else if (!actions[i].takes_wish && wish_is_any(call_asked(call))) {
+		} else if (!actions[i].takes_request && sandbox_request_is_any(call_asked(call))) {
 			(void)error_set(
 				&error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD,
 				"%s takes no profile, shares, network, rules or limits: these are for make and plan",
@@ -504,7 +508,7 @@ void op_sandboxes(struct call *call)
 		           name_by_id(call, &error) != 0) {
 			call_fail(call, &error);
 		} else if (actions[i].ask) {
-			ask(call, actions[i].ask);
+			op_sandboxes_ask(call, actions[i].ask);
 		} else {
 			actions[i].begin(call);
 		}

@@ -88,7 +88,7 @@ static const char *find_wrong_language(const json_t *object)
 	return NULL;
 }
 
-static bool is_among(const json_t *names, const char *name)
+static bool agent_settings_is_among(const json_t *names, const char *name)
 {
 	json_t *one;
 	size_t i;
@@ -111,7 +111,7 @@ static bool has_more(const json_t *asked, const json_t *most)
 		return false;
 	json_array_foreach(asked, i, one)
 	{
-		if (!is_among(most, json_string_value(one)))
+		if (!agent_settings_is_among(most, json_string_value(one)))
 			return true;
 	}
 	return !json_is_array(asked);

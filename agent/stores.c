@@ -16,7 +16,7 @@
 struct expected {
 	char sandbox[YETT_ID_SIZE];
 	unsigned tries;
-	bool is_used; /* a store of the sandbox was locked at the last poll */
+	bool is_used; /* a store of the sandbox was locked at the last poll, or that is unknown */
 	struct expected *next;
 };
 
@@ -26,7 +26,7 @@ struct stores {
 	uint64_t pause_us;
 };
 
-static struct expected *find(const struct stores *stores, const char *sandbox)
+static struct expected *stores_find(const struct stores *stores, const char *sandbox)
 {
 	for (struct expected *at = stores->expected; at; at = at->next)
 		if (strcmp(at->sandbox, sandbox) == 0)
@@ -35,7 +35,7 @@ static struct expected *find(const struct stores *stores, const char *sandbox)
 }
 
 /* Forgets sandboxes that have ended, or were polled too often, even if their stores remain. */
-static void forget(struct stores *stores)
+static void stores_forget(struct stores *stores)
 {
 	struct expected *one;
 
@@ -50,34 +50,34 @@ static void forget(struct stores *stores)
 	}
 }
 
-static void look(struct stores *stores)
+static void stores_look(struct stores *stores)
 {
 	struct yett_work_list *list;
 	const struct yett_work *work;
 	struct expected *one;
 
-	for (one = stores->expected; one; one = one->next)
-		one->is_used = false;
 	if (yett_works_list(&list, NULL) != 0)
 		list = NULL;
+	for (one = stores->expected; one; one = one->next)
+		one->is_used = !list;
 	for (size_t i = 0; list && i < yett_work_list_count(list); i++) {
 		work = yett_work_list_get(list, i);
-		one = find(stores, work->sandbox);
+		one = stores_find(stores, work->sandbox);
 		if (one && work->is_used)
 			one->is_used = true;
 		else if (one && !work->is_changed)
 			(void)!yett_work_discard_unchanged(work->id, NULL);
 	}
 	yett_free(list);
-	forget(stores);
+	stores_forget(stores);
 }
 
-static int on_time(sd_event_source *source, uint64_t at_us, void *data)
+static int stores_on_time(sd_event_source *source, uint64_t at_us, void *data)
 {
 	struct stores *stores = data;
 
 	(void)at_us;
-	look(stores);
+	stores_look(stores);
 	stores->pause_us = stores->pause_us * 2 < LAST_US ? stores->pause_us * 2 : LAST_US;
 	if (stores->expected && sd_event_source_set_time_relative(source, stores->pause_us) >= 0)
 		(void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -89,7 +89,7 @@ struct stores *stores_new(struct agent *agent)
 	struct stores *stores = calloc(1, sizeof *stores);
 
 	if (stores && (sd_event_add_time_relative(agent->loop, &stores->timer, CLOCK_MONOTONIC,
-	                                          FIRST_US, 0, on_time, stores) < 0 ||
+	                                          FIRST_US, 0, stores_on_time, stores) < 0 ||
 	               sd_event_source_set_enabled(stores->timer, SD_EVENT_OFF) < 0)) {
 		stores_free(stores);
 		return NULL;
@@ -104,7 +104,7 @@ void stores_free(struct stores *stores)
 	if (!stores)
 		return;
 	while (stores->expected) {
-		look(stores);
+		stores_look(stores);
 		if (stores->expected && clock_now_us() >= end_us)
 			break;
 		if (stores->expected)
@@ -123,7 +123,7 @@ void stores_free(struct stores *stores)
 void stores_expect(struct agent *agent, const char *sandbox)
 {
 	struct stores *stores = agent->stores;
-	struct expected *new = find(stores, sandbox) ? NULL : calloc(1, sizeof *new);
+	struct expected *new = stores_find(stores, sandbox) ? NULL : calloc(1, sizeof *new);
 
 	if (!new)
 		/*

@@ -7,7 +7,7 @@
 
 #define CLOSING_MS 20
 
-static void interrupt(_unused_ int number)
+static void closing_interrupt(_unused_ int number)
 {
 }
 
@@ -16,7 +16,8 @@ void closing_bound(bool is_on)
 	const struct timeval every = {.tv_usec = is_on ? CLOSING_MS * 1000 : 0};
 
 	if (is_on)
-		(void)sigaction(SIGALRM, &(struct sigaction){.sa_handler = interrupt}, NULL);
+		(void)sigaction(SIGALRM, &(struct sigaction){.sa_handler = closing_interrupt},
+		                NULL);
 	(void)setitimer(ITIMER_REAL, &(struct itimerval){every, every}, NULL);
 }
 

@@ -66,7 +66,7 @@ static void put_string(FILE *to, const char *text, size_t left)
 }
 
 /* Writes what precedes a value: the comma and the name, if there are any. */
-static void begin(struct json *json, const char *name)
+static void json_begin(struct json *json, const char *name)
 {
 	if (json->has_member)
 		(void)fputc(',', json->to);
@@ -80,7 +80,7 @@ static void begin(struct json *json, const char *name)
 void json_open(struct json *json, const char *name, char bracket)
 {
 	assert(json->depth < JSON_DEPTH_MAX);
-	begin(json, name);
+	json_begin(json, name);
 	(void)fputc(bracket, json->to);
 	json->open[json->depth++] = bracket == '{' ? '}' : ']';
 	json->has_member = false;
@@ -95,7 +95,7 @@ void json_close(struct json *json)
 
 void json_text(struct json *json, const char *name, const char *text)
 {
-	begin(json, name);
+	json_begin(json, name);
 	if (text)
 		put_string(json->to, text, strlen(text));
 	else
@@ -109,7 +109,7 @@ void json_text_or_null(struct json *json, const char *name, const char *text)
 
 void json_number(struct json *json, const char *name, uint64_t number)
 {
-	begin(json, name);
+	json_begin(json, name);
 	(void)fprintf(json->to, "%llu", (unsigned long long)number);
 }
 
@@ -123,31 +123,31 @@ void json_number_or_null(struct json *json, const char *name, uint64_t number)
 
 void json_signed(struct json *json, const char *name, int64_t number)
 {
-	begin(json, name);
+	json_begin(json, name);
 	(void)fprintf(json->to, "%lld", (long long)number);
 }
 
 void json_real(struct json *json, const char *name, double number)
 {
-	begin(json, name);
+	json_begin(json, name);
 	(void)fprintf(json->to, "%.2f", number);
 }
 
 void json_bool(struct json *json, const char *name, bool value)
 {
-	begin(json, name);
+	json_begin(json, name);
 	(void)fputs(value ? "true" : "false", json->to);
 }
 
 void json_null(struct json *json, const char *name)
 {
-	begin(json, name);
+	json_begin(json, name);
 	(void)fputs("null", json->to);
 }
 
 void json_raw(struct json *json, const char *name, const char *value, size_t length)
 {
-	begin(json, name);
+	json_begin(json, name);
 	(void)fwrite(value, 1, length, json->to);
 }
 
@@ -160,7 +160,7 @@ void json_foreign(struct json *json, const char *name, const char *value)
 {
 	size_t left = strlen(value), length;
 
-	begin(json, name);
+	json_begin(json, name);
 	for (; left > 0; value += length, left -= length) {
 		uint32_t point = 0;
 
@@ -175,7 +175,7 @@ void json_foreign(struct json *json, const char *name, const char *value)
 	}
 }
 
-static bool is_text(const char *bytes, size_t length)
+static bool json_is_text(const char *bytes, size_t length)
 {
 	uint32_t point;
 
@@ -209,16 +209,16 @@ static void put_base64(FILE *to, const unsigned char *bytes, size_t length)
 
 void json_bytes(struct json *json, const char *name, const char *bytes, size_t length)
 {
-	bool is_plain = is_text(bytes, length);
+	bool is_plain = json_is_text(bytes, length);
 
 	json_open(json, name, '{');
 	json_number(json, "length", length);
-	begin(json, "text");
+	json_begin(json, "text");
 	if (is_plain)
 		put_string(json->to, bytes, length);
 	else
 		(void)fputs("null", json->to);
-	begin(json, "base64");
+	json_begin(json, "base64");
 	if (is_plain)
 		(void)fputs("null", json->to);
 	else

@@ -107,20 +107,20 @@ int kernel_open_userns(int proc, const char *uid_map, const char *gid_map, int (
 	char stack[16384] __attribute__((aligned(16)));
 	struct holder holder = {.proc = proc, .inside = inside};
 	int status = 0, fd;
-	bool is_told;
+	bool is_reported;
 	pid_t pid;
 
 	if (pipe2(holder.ends, O_CLOEXEC) < 0)
 		return -errno;
 	pid = clone(hold_userns, stack + sizeof stack, CLONE_NEWUSER | CLONE_VM, &holder);
 	fd = pid < 0 ? -errno : kernel_open_userns_of(proc, pid, uid_map, gid_map);
-	is_told = fd >= 0 && write(holder.ends[1], "", 1) == 1;
+	is_reported = fd >= 0 && write(holder.ends[1], "", 1) == 1;
 	(void)close(holder.ends[1]);
 	/* The child shares errno and can overwrite it: retry after any error but ECHILD. */
 	while (pid > 0 && waitpid(pid, &status, __WALL) != pid && errno != ECHILD)
 		;
 	(void)close(holder.ends[0]);
-	if (fd >= 0 && (!is_told || status != 0))
+	if (fd >= 0 && (!is_reported || status != 0))
 		return fd_close(fd), -EIO;
 	return fd;
 }

@@ -16,7 +16,7 @@ void lines_write_text(FILE *file, const char *key, const char *text)
 	(void)fputc('\n', file);
 }
 
-static int from_hex(char c)
+static int lines_from_hex(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -27,8 +27,8 @@ bool lines_read_text(char *text)
 
 	for (; *text; to++) {
 		bool is_escape = *text == '%'; /* read now: the write to *to may overwrite *text */
-		int high = is_escape ? from_hex(text[1]) : 0,
-		    low = is_escape && high >= 0 ? from_hex(text[2]) : 0;
+		int high = is_escape ? lines_from_hex(text[1]) : 0,
+		    low = is_escape && high >= 0 ? lines_from_hex(text[2]) : 0;
 
 		if (high < 0 || low < 0 || (is_escape && high * 16 + low == 0))
 			return false;

@@ -67,7 +67,7 @@ static void write_line(enum log_level level, const char *format, va_list args)
 	(void)!write(STDERR_FILENO, line, (size_t)used + 1);
 }
 
-static void _printf_(2, 3) write_own(enum log_level level, const char *format, ...)
+static void _printf_(2, 3) log_write_own(enum log_level level, const char *format, ...)
 {
 	va_list args;
 
@@ -94,12 +94,13 @@ static bool is_within_bound(enum log_level level)
 	while (!atomic_compare_exchange_weak(
 		count, &before, (uint64_t)minute << 32 | (lines < UINT32_MAX ? lines + 1 : lines)));
 	if (lines == 0 && (uint32_t)before > max)
-		write_own(level, "uid=%u: %u lines %s of an earlier minute were left out",
-		          bound_uid, (uint32_t)before - max, kind);
+		log_write_own(level, "uid=%u: %u lines %s of an earlier minute were left out",
+		              bound_uid, (uint32_t)before - max, kind);
 	if (lines == max)
-		write_own(level,
-		          "uid=%u: more than %u lines %s in a minute; the rest of them is left out",
-		          bound_uid, max, kind);
+		log_write_own(
+			level,
+			"uid=%u: more than %u lines %s in a minute; the rest of them is left out",
+			bound_uid, max, kind);
 	return lines < max;
 }
 

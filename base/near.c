@@ -15,7 +15,7 @@ static size_t least(size_t a, size_t b)
  * remove, replace or swap with their neighbour to turn `a` into `b`. WORD_MAX if a word is longer
  * than that.
  */
-static size_t distance(const char *a, const char *b)
+static size_t near_distance(const char *a, const char *b)
 {
 	size_t rows[WORD_MAX + 1][WORD_MAX + 1], m = strlen(a), n = strlen(b);
 
@@ -41,7 +41,7 @@ const char *near_word(const char *word, const char *const *names, size_t count)
 	const char *found = NULL;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t far = distance(word, names[i]);
+		size_t far = near_distance(word, names[i]);
 
 		if (far < best && far < length) {
 			best = far;

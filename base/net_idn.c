@@ -24,7 +24,8 @@ static bool is_ascii(const char *text)
 	return true;
 }
 
-static int refuse(const char *text, const char *wrong, const char *why, struct yett_error *error)
+static int net_idn_refuse(const char *text, const char *wrong, const char *why,
+                          struct yett_error *error)
 {
 	(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "'%s' %s%s", ESCAPE(text), wrong, why);
 	error_mend(error, "write its name as xn--..., the form that DNS has of it");
@@ -48,19 +49,22 @@ static int convert(const char *text, const char *name, char **ret_name, struct y
 		*(void **)&strerror_of = dlsym(library, "idn2_strerror");
 	}
 	if (!to_ascii || !strerror_of)
-		return refuse(text, "is not ASCII, and " LIBRARY " is not there to write it so", "",
-		              error);
+		return net_idn_refuse(text,
+		                      "is not ASCII, and " LIBRARY " is not there to write it so",
+		                      "", error);
 	r = to_ascii(name, &found, IDN2_NONTRANSITIONAL);
 	if (r == IDN2_MALLOC)
 		return -ENOMEM;
 	if (r != IDN2_OK)
-		return refuse(text, "is no name that DNS can have: ", strerror_of(r), error);
+		return net_idn_refuse(text, "is no name that DNS can have: ", strerror_of(r),
+		                      error);
 	/*
 	 * UTS 46 maps some characters to ASCII punctuation, which net_rule_parse() would take for
 	 * the start of a port or a network.
 	 */
 	if (found[strspn(found, in_names)])
-		return refuse(text, "has a character that names of hosts do not have", "", error);
+		return net_idn_refuse(text, "has a character that names of hosts do not have", "",
+		                      error);
 	*ret_name = steal_ptr(&found);
 	return 0;
 }

@@ -18,7 +18,7 @@ static size_t network_size(bool has_network)
 	return has_network ? sizeof(struct net_address) : 0;
 }
 
-static size_t measure(bool has_network, size_t name_length)
+static size_t base_net_list_measure(bool has_network, size_t name_length)
 {
 	size_t size = sizeof(struct net_record) + network_size(has_network) +
 	              (name_length ? name_length + 1 : 0);
@@ -37,7 +37,7 @@ uint32_t net_list_count(const struct net_list *list)
 
 size_t net_list_measure(const struct net_rule *rule)
 {
-	return measure(net_rule_has_network(rule), strlen(rule->name));
+	return base_net_list_measure(net_rule_has_network(rule), strlen(rule->name));
 }
 
 void net_list_begin(struct net_list *list)
@@ -144,7 +144,7 @@ static bool record_is_right(const struct net_record *record, size_t left)
 	    record->name_length >= NET_NAME_SIZE)
 		return false;
 	if (record->size > left ||
-	    record->size != measure(has_network(record), record->name_length))
+	    record->size != base_net_list_measure(has_network(record), record->name_length))
 		return false;
 	net_list_rule(record, &rule);
 	if (!net_rule_is_valid(&rule))

@@ -87,7 +87,7 @@ static void add_prefix(struct net_match *match, const struct net_record *record)
 		match->lists[record->list].prefixes[(*count)++] = record->prefix;
 }
 
-static void fill(struct net_match *match)
+static void net_match_fill(struct net_match *match)
 {
 	uint32_t count = 0;
 
@@ -122,7 +122,7 @@ int net_match_new(const struct net_list *list, struct net_match **ret_match)
 	match->buckets = calloc(buckets, sizeof *match->buckets);
 	if (!match->entries || !match->buckets)
 		return -ENOMEM;
-	fill(match);
+	net_match_fill(match);
 	*ret_match = steal_ptr(&match);
 	return 0;
 }
@@ -136,7 +136,7 @@ void net_match_free(struct net_match *match)
 	free(match);
 }
 
-static bool has_port(const struct search *search, const struct net_record *record)
+static bool net_match_has_port(const struct search *search, const struct net_record *record)
 {
 	if (search->port == 0)
 		return search->list != NET_LIST_DENY ||
@@ -165,18 +165,19 @@ static bool leads_there(const struct search *search, const struct net_record *re
 /* Accepts every rule with the port, regardless of the network to which a rule is bound. */
 static bool counts_anywhere(const struct search *search, const struct net_record *record)
 {
-	return has_port(search, record);
+	return net_match_has_port(search, record);
 }
 
 /* Accepts the rules with the port that apply to whatever address the name resolves to. */
 static bool counts_everywhere(const struct search *search, const struct net_record *record)
 {
-	return has_port(search, record) && !record->is_bound;
+	return net_match_has_port(search, record) && !record->is_bound;
 }
 
 static bool counts_there(const struct search *search, const struct net_record *record)
 {
-	return has_port(search, record) && (!record->is_bound || leads_there(search, record));
+	return net_match_has_port(search, record) &&
+	       (!record->is_bound || leads_there(search, record));
 }
 
 /* Accepts the rules with a network that names the address, as net_rule.h defines that. */
@@ -184,7 +185,7 @@ static bool counts_as_name_of_it(const struct search *search, const struct net_r
 {
 	const struct net_address *network = net_list_network(record);
 
-	return network && has_port(search, record) && leads_there(search, record) &&
+	return network && net_match_has_port(search, record) && leads_there(search, record) &&
 	       net_rule_network_names(network, record->prefix, search->kind);
 }
 
@@ -260,7 +261,7 @@ static void try_name(struct search *search, const char *name)
 }
 
 /* Looks up all ADDRESS rules that match the address. */
-static void try_address(struct search *search, const struct net_address *address)
+static void net_match_try_address(struct search *search, const struct net_address *address)
 {
 	const uint8_t *prefixes = search->match->lists[search->list].prefixes;
 	bool is_v4 = net_address_is_v4(address);
@@ -274,15 +275,15 @@ static void try_address(struct search *search, const struct net_address *address
 	}
 }
 
-/* As try_address(), also for the embedded IPv4 addresses: see leads_there(). */
+/* As net_match_try_address(), also for the embedded IPv4 addresses: see leads_there(). */
 static void try_denied_address(struct search *search, const struct net_address *address)
 {
 	struct net_address embedded[NET_ADDRESS_EMBEDDED_MAX];
 	size_t count = net_address_embedded(address, embedded);
 
-	try_address(search, address);
+	net_match_try_address(search, address);
 	for (size_t i = 0; i < count; i++)
-		try_address(search, &embedded[i]);
+		net_match_try_address(search, &embedded[i]);
 }
 
 static const struct net_record *denying(const struct net_match *match,
@@ -310,7 +311,7 @@ static const struct net_record *allowing(const struct net_match *match,
 		return search.found;
 	}
 	try_any(&search);
-	try_address(&search, &question->address);
+	net_match_try_address(&search, &question->address);
 	return search.found;
 }
 
@@ -324,14 +325,14 @@ static const struct net_record *bound_elsewhere(const struct net_match *match,
 	return search.found;
 }
 
-static bool is_named(const struct net_match *match, const struct net_question *question,
-                     enum net_address_kind kind)
+static bool net_match_is_named(const struct net_match *match, const struct net_question *question,
+                               enum net_address_kind kind)
 {
 	struct search search = {
 		match, question->by, question->port, &question->address, kind, counts_as_name_of_it,
 		NULL};
 
-	try_address(&search, &question->address);
+	net_match_try_address(&search, &question->address);
 	if (question->name)
 		try_name(&search, question->name);
 	return search.found;
@@ -358,7 +359,7 @@ enum net_verdict net_match_decide(const struct net_match *match,
 	}
 	if (kind == NET_ADDRESS_PUBLIC ||
 	    (kind == NET_ADDRESS_PRIVATE && question->allows_private) ||
-	    is_named(match, question, kind))
+	    net_match_is_named(match, question, kind))
 		return NET_VERDICT_ALLOWED;
 	return kind == NET_ADDRESS_PRIVATE ? NET_VERDICT_PRIVATE : NET_VERDICT_LOCAL;
 }
@@ -413,7 +414,7 @@ bool net_match_is_direct(const struct net_match *match, const char *name,
 	if (name)
 		try_name(&direct, name);
 	else
-		try_address(&direct, address);
+		net_match_try_address(&direct, address);
 	if (!name)
 		try_any(&direct);
 	return direct.found;

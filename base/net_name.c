@@ -24,19 +24,19 @@ static const struct net_name_problem
 	reserved = {"is reserved for credentials that Yett will add by itself",
                     "use a name not in " NET_NAME_OF_US};
 
-static char lower(char c)
+static char net_name_lower(char c)
 {
 	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-static bool is_digit(char c)
+static bool net_name_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 static bool is_of_names(char c)
 {
-	return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_';
+	return (c >= 'a' && c <= 'z') || net_name_is_digit(c) || c == '-' || c == '_';
 }
 
 static const struct net_name_problem *label_problem(const char *label, size_t length)
@@ -46,7 +46,7 @@ static const struct net_name_problem *label_problem(const char *label, size_t le
 	for (size_t i = 0; i < length; i++) {
 		if ((unsigned char)label[i] > 0x7f)
 			return &not_ascii;
-		if (!is_of_names(lower(label[i])))
+		if (!is_of_names(net_name_lower(label[i])))
 			return &character;
 	}
 	if (length > NET_LABEL_MAX)
@@ -58,11 +58,11 @@ static const struct net_name_problem *label_problem(const char *label, size_t le
  * Whether inet_aton(3) or a browser could parse the label as the last number of an IPv4 address:
  * digits only, or "0x" followed by anything.
  */
-static bool is_number(const char *label)
+static bool net_name_is_number(const char *label)
 {
 	size_t digits = 0;
 
-	while (is_digit(label[digits]))
+	while (net_name_is_digit(label[digits]))
 		digits++;
 	return label[digits] == '\0' || strncmp(label, "0x", 2) == 0;
 }
@@ -71,7 +71,7 @@ static const struct net_name_problem *name_problem(const char *name)
 {
 	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
 
-	if (is_number(last))
+	if (net_name_is_number(last))
 		return &number;
 	if (strchr(last, '_'))
 		return &underscore;
@@ -108,7 +108,7 @@ const struct net_name_problem *net_name_canonical(const char *text, size_t lengt
 	if (problem)
 		return problem;
 	for (size_t i = 0; i < length; i++)
-		name[i] = lower(text[i]);
+		name[i] = net_name_lower(text[i]);
 	problem = name_problem(name);
 	if (!problem)
 		memcpy(ret_name, name, sizeof name);
@@ -119,7 +119,7 @@ bool net_name_is_canonical(const char *name)
 {
 	if (labels_problem(name, strlen(name)) || name_problem(name))
 		return false;
-	while (*name && lower(*name) == *name)
+	while (*name && net_name_lower(*name) == *name)
 		name++;
 	return !*name;
 }

@@ -14,7 +14,7 @@ struct reading {
 	struct yett_error *error;
 };
 
-static int refuse(const struct reading *reading, const char *wrong)
+static int net_rule_parse_refuse(const struct reading *reading, const char *wrong)
 {
 	char quoted[QUOTED_SIZE];
 
@@ -24,7 +24,7 @@ static int refuse(const struct reading *reading, const char *wrong)
 
 static int refuse_with(const struct reading *reading, const char *wrong, const char *mend)
 {
-	int r = refuse(reading, wrong);
+	int r = net_rule_parse_refuse(reading, wrong);
 
 	error_mend(reading->error, "%s", mend);
 	return r;
@@ -59,7 +59,7 @@ static int refuse_url(const struct reading *reading, const char *separator)
 	size_t length = strcspn(after, "/?#");
 	const char *user = memrchr(after, '@', length);
 	char host[QUOTED_SIZE] = "", quoted[QUOTED_SIZE];
-	int r = refuse(reading, "is a URL, and a rule is only its host and port");
+	int r = net_rule_parse_refuse(reading, "is a URL, and a rule is only its host and port");
 
 	if (user) {
 		length -= (size_t)(user + 1 - after);
@@ -74,7 +74,7 @@ static int refuse_url(const struct reading *reading, const char *separator)
 }
 
 /* Parses a number without leading zeros that is at most `most`. */
-static bool parse_number(const char *text, uint64_t most, uint64_t *ret_number)
+static bool net_rule_parse_parse_number(const char *text, uint64_t most, uint64_t *ret_number)
 {
 	uint64_t number;
 
@@ -95,14 +95,15 @@ static int parse_ports(const struct reading *reading, char *ports, struct net_ru
 		                   "write the port as a number, like :443 for https");
 	if (dash)
 		*dash = '\0';
-	if (ports && (!parse_number(ports, NET_RULE_PORT_MAX, &first) ||
-	              !parse_number(dash ? dash + 1 : ports, NET_RULE_PORT_MAX, &last) ||
-	              first == 0 || last == 0))
+	if (ports &&
+	    (!net_rule_parse_parse_number(ports, NET_RULE_PORT_MAX, &first) ||
+	     !net_rule_parse_parse_number(dash ? dash + 1 : ports, NET_RULE_PORT_MAX, &last) ||
+	     first == 0 || last == 0))
 		return refuse_with(
 			reading, "has no port that there is",
 			"write :PORT or :FIRST-LAST with numbers from 1 to 65535, or nothing for all ports");
 	if (first > last) {
-		int r = refuse(reading, "has ports that end before they begin");
+		int r = net_rule_parse_refuse(reading, "has ports that end before they begin");
 
 		error_mend(reading->error, "write :%s-%s", dash + 1, ports);
 		return r;
@@ -119,7 +120,8 @@ static int refuse_host_bits(const struct reading *reading, const struct net_rule
 	                           .port_first = 1,
 	                           .port_last = NET_RULE_PORT_MAX};
 	char text[NET_RULE_TEXT_SIZE];
-	int r = refuse(reading, "has an address inside the network, not the network's first");
+	int r = net_rule_parse_refuse(reading,
+	                              "has an address inside the network, not the network's first");
 
 	network.address = net_address_masked(&rule->address, rule->prefix);
 	error_mend(reading->error, "write %s for the network, or the address alone",
@@ -147,7 +149,7 @@ static int parse_network(const struct reading *reading, char *text, struct net_r
 		              : 1;
 	/* A prefix of 10.0.0.0 counts from bit 96, one of ::ffff:10.0.0.0 from bit 0. */
 	before = strchr(text, ':') ? 0 : NET_ADDRESS_PREFIX_V4;
-	if (prefix && !parse_number(prefix, NET_ADDRESS_PREFIX_MAX - before, &bits))
+	if (prefix && !net_rule_parse_parse_number(prefix, NET_ADDRESS_PREFIX_MAX - before, &bits))
 		return refuse_with(reading, "has a prefix that no such address has",
 		                   before ? "write /0 to /32" : "write /0 to /128");
 	rule->prefix = (uint8_t)(prefix ? bits + before : NET_ADDRESS_PREFIX_MAX);
@@ -210,7 +212,7 @@ static int check_readings(const struct reading *reading, const char *host)
 	int r;
 
 	if (!colon || (size_t)(colon - host) >= sizeof before ||
-	    !parse_number(colon + 1, NET_RULE_PORT_MAX, &port) || port == 0)
+	    !net_rule_parse_parse_number(colon + 1, NET_RULE_PORT_MAX, &port) || port == 0)
 		return 0;
 	memcpy(before, host, (size_t)(colon - host));
 	before[colon - host] = '\0';
@@ -220,8 +222,8 @@ static int check_readings(const struct reading *reading, const char *host)
 		return 0;
 	before[strlen(before)] = host[strlen(before)];
 	before[colon - host] = '\0';
-	r = refuse(reading,
-	           "has no brackets, so that it is not clear where the address of IPv6 ends");
+	r = net_rule_parse_refuse(
+		reading, "has no brackets, so that it is not clear where the address of IPv6 ends");
 	if (net_address_parse(host, &address) < 0)
 		error_mend(reading->error, "write [%s]:%llu", before, (unsigned long long)port);
 	else
@@ -258,7 +260,8 @@ static int parse_host(const struct reading *reading, char *host, struct net_rule
  * Splits `text`, which has no @ any more, into host and ports (NULL: none), and ends each with a
  * NUL in `text`.
  */
-static int split(const struct reading *reading, char *text, char **ret_host, char **ret_ports)
+static int net_rule_parse_split(const struct reading *reading, char *text, char **ret_host,
+                                char **ret_ports)
 {
 	char *end = NULL, *colon = strchr(text, ':');
 
@@ -322,7 +325,7 @@ static int refuse_more(const struct reading *reading, const char *wrong, const c
 	       digits = host[length] == ':' ? strspn(host + length + 1, "0123456789") : 0;
 	const char *port = host[length] == ':' ? ":22" : "", *after = host + length + 1 + digits;
 	char text[QUOTED_SIZE] = "", quoted[QUOTED_SIZE];
-	int r = refuse(reading, wrong);
+	int r = net_rule_parse_refuse(reading, wrong);
 
 	if (digits > 0 && (*after == '\0' || *after == '/')) {
 		length += 1 + digits;
@@ -387,7 +390,7 @@ int net_rule_parse(const char *text, struct net_rule *ret_rule, struct yett_erro
 	network = strchr(parts, '@');
 	if (network)
 		*network++ = '\0';
-	r = split(&reading, parts, &host, &ports);
+	r = net_rule_parse_split(&reading, parts, &host, &ports);
 	if (r == 0)
 		r = parse_host(&reading, host, &rule);
 	if (r == 0)

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 /* The value of a socket option of type int; -1 if the socket does not have it. */
-static int number_of(int fd, int option)
+static int socket_kind_number_of(int fd, int option)
 {
 	int number;
 	socklen_t length = sizeof number;
@@ -17,7 +17,8 @@ static int number_of(int fd, int option)
 
 enum socket_kind socket_kind(int fd)
 {
-	int domain = number_of(fd, SO_DOMAIN), type = number_of(fd, SO_TYPE);
+	int domain = socket_kind_number_of(fd, SO_DOMAIN),
+	    type = socket_kind_number_of(fd, SO_TYPE);
 	bool is_stream = type == SOCK_STREAM || type == SOCK_SEQPACKET, has_peer;
 	struct sockaddr_storage peer;
 	socklen_t length = sizeof peer;
@@ -29,8 +30,9 @@ enum socket_kind socket_kind(int fd)
 	if (has_peer && is_stream && domain == AF_UNIX)
 		return SOCKET_PEER;
 	/* A stream whose connection has ended has no peer, but can still hold data to read. */
-	return has_peer || (is_stream && number_of(fd, SO_ACCEPTCONN) == 0) ? SOCKET_CONNECTED
-	                                                                    : SOCKET_OTHER;
+	return has_peer || (is_stream && socket_kind_number_of(fd, SO_ACCEPTCONN) == 0)
+	               ? SOCKET_CONNECTED
+	               : SOCKET_OTHER;
 }
 
 int socket_name_once(int fd)

@@ -151,7 +151,7 @@ static uint64_t cpu_ms(void)
 }
 
 /* Disk space, not st_size: a sparse file can claim any size. */
-static uint64_t bytes_of(const char *path, const char *end)
+static uint64_t database_bytes_of(const char *path, const char *end)
 {
 	char name[PATH_MAX + sizeof "-wal"];
 	struct stat st;
@@ -166,12 +166,12 @@ static uint64_t most_steps(const struct database *database)
 		return UINT64_MAX;
 	if (!database->watch->is_open)
 		return OPENING_STEPS;
-	return FEWEST_STEPS +
-	       STEPS_FOR_BYTE * (bytes_of(database->path, "") + bytes_of(database->path, "-wal"));
+	return FEWEST_STEPS + STEPS_FOR_BYTE * (database_bytes_of(database->path, "") +
+	                                        database_bytes_of(database->path, "-wal"));
 }
 
 /* Resets the limits for the statement that begins now. */
-static void watch(const struct database *database, int length_max)
+static void checkpoint_database_watch(const struct database *database, int length_max)
 {
 	database->watch->calls_left = most_steps(database) / STEPS;
 	database->watch->end_ms = cpu_ms() + SECONDS_MAX * 1000;
@@ -189,7 +189,7 @@ static int look_at_watch(void *data)
 static int prepare_statement(const struct database *database, const char *sql, int length_max,
                              sqlite3_stmt **ret_statement, struct yett_error *error)
 {
-	watch(database, length_max);
+	checkpoint_database_watch(database, length_max);
 	if (sqlite3_prepare_v2(database->connection, sql, -1, ret_statement, NULL) != SQLITE_OK)
 		return database_failed(database, error);
 	return 0;
@@ -209,7 +209,7 @@ int database_prepare_short(const struct database *database, const char *sql,
 
 int database_run(const struct database *database, const char *sql, struct yett_error *error)
 {
-	watch(database, LENGTH_MAX);
+	checkpoint_database_watch(database, LENGTH_MAX);
 	if (sqlite3_exec(database->connection, sql, NULL, NULL, NULL) != SQLITE_OK)
 		return database_failed(database, error);
 	return 0;
@@ -248,8 +248,8 @@ int database_end(const struct database *database, int r, struct yett_error *erro
  * Reads the identification of the file. *ret_is_new: nothing was ever written to the database, so
  * it has no tables, and application_id and user_version are 0. Runs within a transaction.
  */
-static int look(const struct database *database, int64_t *ret_id, int64_t *ret_schema,
-                bool *ret_is_new, struct yett_error *error)
+static int database_look(const struct database *database, int64_t *ret_id, int64_t *ret_schema,
+                         bool *ret_is_new, struct yett_error *error)
 {
 	int64_t count = 0;
 	int r = database_number(database, "SELECT EXISTS(SELECT 1 FROM sqlite_schema)", &count,
@@ -318,7 +318,7 @@ static int make_tables(const struct database *database, struct yett_error *error
  * Makes the tables. Checks again inside a write transaction, because several processes may open a
  * new file at once and only one of them may make the tables.
  */
-static int make(const struct database *database, struct yett_error *error)
+static int database_make(const struct database *database, struct yett_error *error)
 {
 	int64_t id, schema;
 	bool is_new;
@@ -326,7 +326,7 @@ static int make(const struct database *database, struct yett_error *error)
 
 	if (r)
 		return r;
-	r = look(database, &id, &schema, &is_new, error);
+	r = database_look(database, &id, &schema, &is_new, error);
 	if (r == 0 && is_new)
 		r = make_tables(database, error);
 	return database_end(database, r, error);
@@ -359,7 +359,8 @@ static int use_log(const struct database *database, unsigned flags, struct yett_
 }
 
 /* Changes nothing in a file before it is known to be a store or empty. */
-static int prepare(const struct database *database, unsigned flags, struct yett_error *error)
+static int checkpoint_database_prepare(const struct database *database, unsigned flags,
+                                       struct yett_error *error)
 {
 	bool is_file = strcmp(database->path, DATABASE_MEMORY) != 0, is_new;
 	int64_t id = 0, schema = 0;
@@ -369,7 +370,7 @@ static int prepare(const struct database *database, unsigned flags, struct yett_
 		r = database_run(database, "BEGIN", error);
 	if (r)
 		return r;
-	r = database_end(database, look(database, &id, &schema, &is_new, error), error);
+	r = database_end(database, database_look(database, &id, &schema, &is_new, error), error);
 	if (r)
 		return r;
 	if (!is_new && id != APPLICATION_ID)
@@ -382,7 +383,7 @@ static int prepare(const struct database *database, unsigned flags, struct yett_
 	if (is_file)
 		r = use_log(database, flags, error);
 	if (r == 0 && is_new)
-		r = make(database, error);
+		r = database_make(database, error);
 	return r ? r : check_tables(database, error);
 }
 
@@ -395,7 +396,8 @@ static int prepare_until(const struct database *database, unsigned flags, struct
 	uint64_t end = clock_now_ms() + database->timeout_ms;
 	int r;
 
-	while ((r = prepare(database, flags, error)) == YETT_E_TIMEOUT && clock_now_ms() < end)
+	while ((r = checkpoint_database_prepare(database, flags, error)) == YETT_E_TIMEOUT &&
+	       clock_now_ms() < end)
 		(void)sqlite3_sleep(5);
 	return r;
 }

@@ -13,7 +13,7 @@
 #define LONGEST_END strlen("-journal") /* longest suffix that SQLite appends to the name */
 
 /* Converts errno into `error`. */
-static int failed(struct yett_error *error, const char *what, const char *path)
+static int location_failed(struct yett_error *error, const char *what, const char *path)
 {
 	return failure_set(error, errno == ENOENT ? YETT_E_NOT_FOUND : YETT_E_FILE_OPERATION_FAILED,
 	                   NULL, "cannot %s %s: %m", what, path);
@@ -49,34 +49,35 @@ static int find_state_home(char out[static PATH_MAX], struct yett_error *error)
 }
 
 /* Makes a directory and syncs its parent, so that the new entry survives a power cut. */
-static int make_directory(const char *path, struct yett_error *error)
+static int location_make_directory(const char *path, struct yett_error *error)
 {
 	char above[PATH_MAX];
 	_cleanup_fd_ int fd = -1;
 
 	if (mkdir(path, 0700) < 0)
-		return errno == EEXIST ? 0 : failed(error, "make the directory", path);
+		return errno == EEXIST ? 0 : location_failed(error, "make the directory", path);
 	(void)snprintf(above, sizeof above, "%s/..", path);
 	fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fsync(fd) < 0)
-		return failed(error, "write the directory", above);
+		return location_failed(error, "write the directory", above);
 	return 0;
 }
 
 /* Makes every missing directory of an absolute path. */
-static int make_directories(char *path, struct yett_error *error)
+static int location_make_directories(char *path, struct yett_error *error)
 {
 	int r = 0;
 
 	for (char *at = strchr(path + 1, '/'); r == 0 && at; at = strchr(at + 1, '/')) {
 		*at = '\0';
-		r = make_directory(path, error);
+		r = location_make_directory(path, error);
 		*at = '/';
 	}
-	return r ? r : make_directory(path, error);
+	return r ? r : location_make_directory(path, error);
 }
 
-static int default_directory(bool must_exist, char out[static PATH_MAX], struct yett_error *error)
+static int location_default_directory(bool must_exist, char out[static PATH_MAX],
+                                      struct yett_error *error)
 {
 	size_t length;
 	int r = find_state_home(out, error);
@@ -86,12 +87,12 @@ static int default_directory(bool must_exist, char out[static PATH_MAX], struct 
 	length = strlen(out);
 	if ((size_t)snprintf(out + length, PATH_MAX - length, "/yett") >= PATH_MAX - length)
 		return too_long(error);
-	return must_exist ? 0 : make_directories(out, error);
+	return must_exist ? 0 : location_make_directories(out, error);
 }
 
 /* Splits the caller's path into directory and file name. */
-static int split(const char *path, char directory[static PATH_MAX], const char **ret_file,
-                 struct yett_error *error)
+static int location_split(const char *path, char directory[static PATH_MAX], const char **ret_file,
+                          struct yett_error *error)
 {
 	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
 	int length = slash ? (int)(slash - path) : 0;
@@ -112,12 +113,12 @@ static int split(const char *path, char directory[static PATH_MAX], const char *
  * Refuses a directory in which others can write: they could replace the store or SQLite's files
  * beside it.
  */
-static int check_directory(int fd, const char *path, struct yett_error *error)
+static int location_check_directory(int fd, const char *path, struct yett_error *error)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return failed(error, "look at the directory", path);
+		return location_failed(error, "look at the directory", path);
 	if (st.st_uid != geteuid())
 		return error_set(
 			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
@@ -192,7 +193,7 @@ static int find_file(int directory, const char *file, bool must_exist, const cha
 	struct stat st;
 
 	if (!must_exist && mknodat(directory, file, S_IFREG | 0600, 0) < 0 && errno != EEXIST)
-		return failed(error, "make the store", path);
+		return location_failed(error, "make the store", path);
 	if (fstatat(directory, file, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		int r = check_file(&st, path, error);
 
@@ -201,7 +202,7 @@ static int find_file(int directory, const char *file, bool must_exist, const cha
 	if (errno == ENOENT)
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
 		                 "there is no store of checkpoints at %s", path);
-	return failed(error, "look at the store", path);
+	return location_failed(error, "look at the store", path);
 }
 
 int location_find(const char *path, bool must_exist, char ret_path[static PATH_MAX],
@@ -210,8 +211,8 @@ int location_find(const char *path, bool must_exist, char ret_path[static PATH_M
 	char directory[PATH_MAX], real[PATH_MAX], whole[PATH_MAX];
 	const char *file = FILE_NAME;
 	_cleanup_fd_ int fd = -1;
-	int r = path ? split(path, directory, &file, error)
-	             : default_directory(must_exist, directory, error);
+	int r = path ? location_split(path, directory, &file, error)
+	             : location_default_directory(must_exist, directory, error);
 
 	if (r)
 		return r;
@@ -220,14 +221,14 @@ int location_find(const char *path, bool must_exist, char ret_path[static PATH_M
 		               ? error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
 		                           "there is no store of checkpoints at %s/%s", directory,
 		                           file)
-		               : failed(error, "find the directory", directory);
+		               : location_failed(error, "find the directory", directory);
 	if ((size_t)snprintf(whole, sizeof whole, "%s/%s", strcmp(real, "/") == 0 ? "" : real,
 	                     file) >= sizeof whole)
 		return too_long(error);
 	fd = open(real, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return failed(error, "open the directory", real);
-	r = check_directory(fd, real, error);
+		return location_failed(error, "open the directory", real);
+	r = location_check_directory(fd, real, error);
 	if (r == 0)
 		r = find_file(fd, file, must_exist, whole, error);
 	if (r == 0)

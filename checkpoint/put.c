@@ -62,8 +62,8 @@ static int find_parent(const struct database *database,
 	return r;
 }
 
-static int make_id(const struct database *database, uint8_t ret_id[static UUID_SIZE],
-                   struct yett_error *error)
+static int put_make_id(const struct database *database, uint8_t ret_id[static UUID_SIZE],
+                       struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	uint8_t last[UUID_SIZE];
@@ -129,9 +129,9 @@ static int insert(const struct database *database,
  * Runs a DELETE statement. Its parameter ?1 is `thread`, or `id` if `thread` is NULL; ?2 is
  * `number`. Adds the number of deleted rows to *count.
  */
-static int remove_some(const struct yett_checkpoint_store *store, const char *sql,
-                       const uint8_t *id, const char *thread, uint64_t number, uint64_t *count,
-                       struct yett_error *error)
+static int put_remove_some(const struct yett_checkpoint_store *store, const char *sql,
+                           const uint8_t *id, const char *thread, uint64_t number, uint64_t *count,
+                           struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int r = database_prepare(&store->database, sql, &statement, error);
@@ -172,7 +172,7 @@ static int prune_to_size(const struct yett_checkpoint_store *store, const uint8_
 
 	while (r == 0 && (uint64_t)bytes > store->bytes_max && went > 0) {
 		went = 0;
-		r = remove_some(
+		r = put_remove_some(
 			store,
 			"DELETE FROM checkpoint WHERE id = (SELECT min(id) FROM checkpoint WHERE id < ?1)",
 			id, NULL, 0, &went, error);
@@ -188,19 +188,19 @@ static int prune_to_size(const struct yett_checkpoint_store *store, const uint8_
 	return r;
 }
 
-static int prune(const struct yett_checkpoint_store *store, const char *thread, const uint8_t *id,
-                 uint64_t *count, struct yett_error *error)
+static int put_prune(const struct yett_checkpoint_store *store, const char *thread,
+                     const uint8_t *id, uint64_t *count, struct yett_error *error)
 {
 	int r = 0;
 
 	if (store->thread_max != YETT_CHECKPOINT_UNLIMITED)
-		r = remove_some(
+		r = put_remove_some(
 			store,
 			"DELETE FROM checkpoint WHERE id IN "
 			"(SELECT id FROM checkpoint WHERE thread = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
 			id, thread, store->thread_max, count, error);
 	if (r == 0 && store->total_max != YETT_CHECKPOINT_UNLIMITED)
-		r = remove_some(
+		r = put_remove_some(
 			store,
 			"DELETE FROM checkpoint WHERE id IN (SELECT id FROM checkpoint ORDER BY id DESC LIMIT -1 OFFSET ?2)",
 			id, NULL, store->total_max, count, error);
@@ -226,9 +226,10 @@ static int read_back(const struct database *database, const uint8_t *id,
 	return record_read(database, statement, ret_checkpoint, error);
 }
 
-static int put(const struct yett_checkpoint_store *store,
-               const struct yett_checkpoint_put_options *options,
-               struct yett_checkpoint **ret_checkpoint, uint64_t *count, struct yett_error *error)
+static int put_put(const struct yett_checkpoint_store *store,
+                   const struct yett_checkpoint_put_options *options,
+                   struct yett_checkpoint **ret_checkpoint, uint64_t *count,
+                   struct yett_error *error)
 {
 	uint8_t id[UUID_SIZE], parent[UUID_SIZE];
 	bool has_parent = false;
@@ -237,11 +238,11 @@ static int put(const struct yett_checkpoint_store *store,
 	if (r == 0)
 		r = find_parent(&store->database, options, parent, &has_parent, error);
 	if (r == 0)
-		r = make_id(&store->database, id, error);
+		r = put_make_id(&store->database, id, error);
 	if (r == 0)
 		r = insert(&store->database, options, id, has_parent ? parent : NULL, error);
 	if (r == 0)
-		r = prune(store, options->thread, id, count, error);
+		r = put_prune(store, options->thread, id, count, error);
 	return r ? r : read_back(&store->database, id, ret_checkpoint, error);
 }
 
@@ -295,7 +296,8 @@ int yett_checkpoint_put(struct yett_checkpoint_store *store,
 		r = database_begin(&store->database, error);
 	if (r)
 		return r;
-	r = database_end(&store->database, put(store, &known, &checkpoint, &count, error), error);
+	r = database_end(&store->database, put_put(store, &known, &checkpoint, &count, error),
+	                 error);
 	if (r)
 		return r;
 	if (ret_pruned)

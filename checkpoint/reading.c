@@ -22,8 +22,8 @@ int reading_not_found(const uint8_t id[static UUID_SIZE], struct yett_error *err
 }
 
 /* Reads the only row that the statement may return. *ret_checkpoint is NULL if there is none. */
-static int read_one(const struct database *database, sqlite3_stmt *statement,
-                    struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
+static int reading_read_one(const struct database *database, sqlite3_stmt *statement,
+                            struct yett_checkpoint **ret_checkpoint, struct yett_error *error)
 {
 	int step = sqlite3_step(statement);
 
@@ -49,7 +49,7 @@ static int find_whole(const struct database *database, const uint8_t id[static U
 	if (r)
 		return r;
 	(void)sqlite3_bind_blob(statement, 1, id, UUID_SIZE, SQLITE_STATIC);
-	r = read_one(database, statement, &checkpoint, error);
+	r = reading_read_one(database, statement, &checkpoint, error);
 	if (r == 0 && !checkpoint)
 		return reading_not_found(id, error);
 	if (r == 0)
@@ -60,7 +60,7 @@ static int find_whole(const struct database *database, const uint8_t id[static U
 	if (r)
 		return r;
 	(void)sqlite3_bind_blob(with_state, 1, id, UUID_SIZE, SQLITE_STATIC);
-	r = read_one(database, with_state, ret_checkpoint, error);
+	r = reading_read_one(database, with_state, ret_checkpoint, error);
 	return r || *ret_checkpoint ? r : reading_not_found(id, error);
 }
 
@@ -151,7 +151,8 @@ static int bind_bound(sqlite3_stmt *statement, int at, const char *what, const c
 	return r;
 }
 
-static int check_list(const struct yett_checkpoint_list_options *options, struct yett_error *error)
+static int reading_check_list(const struct yett_checkpoint_list_options *options,
+                              struct yett_error *error)
 {
 	int r = 0;
 
@@ -186,7 +187,7 @@ int yett_checkpoints_list(struct yett_checkpoint_store *store,
 
 	memset(before, 0xff, sizeof before);
 	if (r == 0)
-		r = check_list(&known, error);
+		r = reading_check_list(&known, error);
 	if (r == 0)
 		r = database_prepare_short(&store->database, sql_of(&known), &statement, error);
 	if (r == 0)
@@ -251,8 +252,8 @@ static int find_line(const struct database *database, const uint8_t id[static UU
 	return count ? 0 : reading_not_found(id, error);
 }
 
-static int read_line(const struct database *database, const uint8_t id[static UUID_SIZE],
-                     struct yett_checkpoint_list *list, struct yett_error *error)
+static int reading_read_line(const struct database *database, const uint8_t id[static UUID_SIZE],
+                             struct yett_checkpoint_list *list, struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	_cleanup_free_ uint8_t *ids = NULL;
@@ -284,8 +285,8 @@ int yett_checkpoint_history(struct yett_checkpoint_store *store, const char *id,
 	list = record_list_new(error);
 	r = list ? database_run(&store->database, "BEGIN", error) : YETT_E_OUT_OF_MEMORY;
 	if (r == 0)
-		r = database_end(&store->database, read_line(&store->database, bytes, list, error),
-		                 error);
+		r = database_end(&store->database,
+		                 reading_read_line(&store->database, bytes, list, error), error);
 	if (r == 0)
 		*ret_list = steal_ptr(&list);
 	return r;

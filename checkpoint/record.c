@@ -79,7 +79,8 @@ static const char *find_damage(sqlite3_stmt *row)
  * Returns the bytes of a column, converted to text except for the state. NULL: there are none, or
  * no memory for them.
  */
-static const void *bytes_of(sqlite3_stmt *row, enum column column, size_t *ret_size)
+static const void *checkpoint_record_bytes_of(sqlite3_stmt *row, enum column column,
+                                              size_t *ret_size)
 {
 	const void *bytes = column == STATE ? sqlite3_column_blob(row, column)
 	                                    : sqlite3_column_text(row, column);
@@ -94,11 +95,11 @@ static size_t room_for(sqlite3_stmt *row, bool has_state)
 	size_t room = 0, size;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		(void)bytes_of(row, texts[i].column, &size);
+		(void)checkpoint_record_bytes_of(row, texts[i].column, &size);
 		room += size + 1;
 	}
 	if (has_state) {
-		(void)bytes_of(row, STATE, &size);
+		(void)checkpoint_record_bytes_of(row, STATE, &size);
 		room += size + 1;
 	}
 	return room;
@@ -107,10 +108,10 @@ static size_t room_for(sqlite3_stmt *row, bool has_state)
 /*
  * Copies a column with a NUL to *at, and advances *at past it. Returns NULL if the column is NULL.
  */
-static char *copy(sqlite3_stmt *row, enum column column, char **at)
+static char *checkpoint_record_copy(sqlite3_stmt *row, enum column column, char **at)
 {
 	size_t size;
-	const void *bytes = bytes_of(row, column, &size);
+	const void *bytes = checkpoint_record_bytes_of(row, column, &size);
 	char *copied = *at;
 
 	if (!bytes)
@@ -131,18 +132,19 @@ static void split_tags(char *text, const char *tags[static YETT_CHECKPOINT_TAGS_
 }
 
 /* The state is not NULL even if it is empty. */
-static void copy_state(sqlite3_stmt *row, struct yett_checkpoint *checkpoint, char **at)
+static void checkpoint_record_copy_state(sqlite3_stmt *row, struct yett_checkpoint *checkpoint,
+                                         char **at)
 {
 	char *none = *at;
 
-	checkpoint->state = copy(row, STATE, at);
+	checkpoint->state = checkpoint_record_copy(row, STATE, at);
 	if (checkpoint->state)
 		return;
 	*none = '\0';
 	checkpoint->state = none;
 }
 
-static void fill(sqlite3_stmt *row, struct record *record, bool has_state)
+static void checkpoint_record_fill(sqlite3_stmt *row, struct record *record, bool has_state)
 {
 	struct yett_checkpoint *checkpoint = &record->checkpoint;
 	const uint8_t *id = sqlite3_column_blob(row, ID),
@@ -152,23 +154,23 @@ static void fill(sqlite3_stmt *row, struct record *record, bool has_state)
 	uuid_print(id, record->id);
 	if (parent)
 		uuid_print(parent, record->parent);
-	split_tags(copy(row, TAGS, &at), record->tags);
+	split_tags(checkpoint_record_copy(row, TAGS, &at), record->tags);
 	*checkpoint = (struct yett_checkpoint){
 		.size = sizeof *checkpoint,
 		.id = record->id,
-		.thread = copy(row, THREAD, &at),
+		.thread = checkpoint_record_copy(row, THREAD, &at),
 		.parent = parent ? record->parent : NULL,
 		.state_size = (size_t)sqlite3_column_int64(row, STATE_SIZE),
 		.step = sqlite3_column_int64(row, STEP),
-		.node = copy(row, NODE, &at),
+		.node = checkpoint_record_copy(row, NODE, &at),
 		.tags = record->tags,
-		.custom = copy(row, CUSTOM, &at),
-		.sandbox = copy(row, SANDBOX, &at),
-		.snapshot = copy(row, SNAPSHOT, &at),
+		.custom = checkpoint_record_copy(row, CUSTOM, &at),
+		.sandbox = checkpoint_record_copy(row, SANDBOX, &at),
+		.snapshot = checkpoint_record_copy(row, SNAPSHOT, &at),
 		.created_ms = uuid_time(id),
 	};
 	if (has_state)
-		copy_state(row, checkpoint, &at);
+		checkpoint_record_copy_state(row, checkpoint, &at);
 }
 
 int record_read(const struct database *database, sqlite3_stmt *statement,
@@ -186,7 +188,7 @@ int record_read(const struct database *database, sqlite3_stmt *statement,
 	if (!record)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "there is not enough memory for a checkpoint");
-	fill(statement, record, has_state);
+	checkpoint_record_fill(statement, record, has_state);
 	record->size = size;
 	if (!record->checkpoint.thread || sqlite3_errcode(database->connection) == SQLITE_NOMEM) {
 		yett_checkpoint_free(&record->checkpoint);
@@ -208,7 +210,8 @@ int record_read_id(const struct database *database, sqlite3_stmt *statement,
 }
 
 /* Takes ownership of the checkpoint even on failure. Returns false if there is no memory. */
-static bool add(struct yett_checkpoint_list *list, struct yett_checkpoint *checkpoint)
+static bool checkpoint_record_add(struct yett_checkpoint_list *list,
+                                  struct yett_checkpoint *checkpoint)
 {
 	size_t room = list->room ? list->room * 2 : 16;
 	struct yett_checkpoint **items = list->items;
@@ -258,7 +261,7 @@ int record_list_rows(const struct database *database, sqlite3_stmt *statement,
 
 		if (r)
 			return r;
-		if (!add(list, checkpoint))
+		if (!checkpoint_record_add(list, checkpoint))
 			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 			                 "there is not enough memory for a list of checkpoints");
 		if (!is_in_order(list))

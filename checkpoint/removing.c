@@ -7,8 +7,9 @@
 #include "checkpoint/reading.h"
 
 /* Runs a DELETE statement that uses the thread (?1), the id (?2), or both. Sets *ret_count. */
-static int remove_some(const struct database *database, const char *sql, const char *thread,
-                       const uint8_t *id, uint64_t *ret_count, struct yett_error *error)
+static int removing_remove_some(const struct database *database, const char *sql,
+                                const char *thread, const uint8_t *id, uint64_t *ret_count,
+                                struct yett_error *error)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int r = database_prepare(database, sql, &statement, error);
@@ -35,8 +36,8 @@ int yett_checkpoint_delete(struct yett_checkpoint_store *store, const char *id,
 		r = database_begin(database, error);
 	if (r)
 		return r;
-	r = remove_some(database, "DELETE FROM checkpoint WHERE id = ?2", NULL, bytes, &count,
-	                error);
+	r = removing_remove_some(database, "DELETE FROM checkpoint WHERE id = ?2", NULL, bytes,
+	                         &count, error);
 	if (r == 0 && count == 0)
 		r = reading_not_found(bytes, error);
 	return database_end(database, r, error);
@@ -53,8 +54,8 @@ int yett_checkpoint_delete_thread(struct yett_checkpoint_store *store, const cha
 		r = database_begin(database, error);
 	if (r)
 		return r;
-	r = remove_some(database, "DELETE FROM checkpoint WHERE thread = ?1", thread, NULL, &count,
-	                error);
+	r = removing_remove_some(database, "DELETE FROM checkpoint WHERE thread = ?1", thread, NULL,
+	                         &count, error);
 	if (r == 0 && count == 0)
 		r = error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
 		              "the thread '%s' has no checkpoint", ESCAPE(thread));
@@ -82,8 +83,9 @@ int yett_checkpoint_rollback(struct yett_checkpoint_store *store, const char *th
 		return r;
 	r = reading_find(database, bytes, thread, &checkpoint, error);
 	if (r == 0)
-		r = remove_some(database, "DELETE FROM checkpoint WHERE thread = ?1 AND id > ?2",
-		                thread, bytes, &count, error);
+		r = removing_remove_some(database,
+		                         "DELETE FROM checkpoint WHERE thread = ?1 AND id > ?2",
+		                         thread, bytes, &count, error);
 	r = database_end(database, r, error);
 	if (r)
 		return r;

@@ -21,7 +21,8 @@
 
 static SIZED_KIND(options_store, yett_checkpoint_store_options, ttl_ms, ttl_ms);
 
-static int check(const struct yett_checkpoint_store_options *options, struct yett_error *error)
+static int checkpoint_store_check(const struct yett_checkpoint_store_options *options,
+                                  struct yett_error *error)
 {
 	const uint32_t known =
 		YETT_CHECKPOINT_MEMORY | YETT_CHECKPOINT_EXISTING | YETT_CHECKPOINT_LAZY;
@@ -43,21 +44,21 @@ static int check(const struct yett_checkpoint_store_options *options, struct yet
 	return 0;
 }
 
-static uint64_t limit(uint64_t asked, uint64_t otherwise)
+static uint64_t checkpoint_store_limit(uint64_t asked, uint64_t otherwise)
 {
 	return asked ? asked : otherwise;
 }
 
-static void set_limits(struct yett_checkpoint_store *store,
-                       const struct yett_checkpoint_store_options *options)
+static void checkpoint_store_set_limits(struct yett_checkpoint_store *store,
+                                        const struct yett_checkpoint_store_options *options)
 {
-	store->state_max = limit(options->state_max, STATE_MAX);
+	store->state_max = checkpoint_store_limit(options->state_max, STATE_MAX);
 	if (store->state_max > STATE_MAX_MAX)
 		store->state_max = STATE_MAX_MAX;
-	store->thread_max = limit(options->thread_max, THREAD_MAX);
-	store->total_max = limit(options->total_max, TOTAL_MAX);
-	store->bytes_max = limit(options->bytes_max, BYTES_MAX);
-	store->ttl_ms = limit(options->ttl_ms, YETT_CHECKPOINT_UNLIMITED);
+	store->thread_max = checkpoint_store_limit(options->thread_max, THREAD_MAX);
+	store->total_max = checkpoint_store_limit(options->total_max, TOTAL_MAX);
+	store->bytes_max = checkpoint_store_limit(options->bytes_max, BYTES_MAX);
+	store->ttl_ms = checkpoint_store_limit(options->ttl_ms, YETT_CHECKPOINT_UNLIMITED);
 }
 
 int store_sweep(const struct yett_checkpoint_store *store, uint64_t *count,
@@ -85,7 +86,7 @@ int store_sweep(const struct yett_checkpoint_store *store, uint64_t *count,
 	return 0;
 }
 
-static int sweep(struct yett_checkpoint_store *store, struct yett_error *error)
+static int checkpoint_store_sweep(struct yett_checkpoint_store *store, struct yett_error *error)
 {
 	uint64_t count = 0;
 	int r = database_begin(&store->database, error);
@@ -93,8 +94,9 @@ static int sweep(struct yett_checkpoint_store *store, struct yett_error *error)
 	return r ? r : database_end(&store->database, store_sweep(store, &count, error), error);
 }
 
-static int open_store(struct yett_checkpoint_store *store,
-                      const struct yett_checkpoint_store_options *options, struct yett_error *error)
+static int checkpoint_store_open_store(struct yett_checkpoint_store *store,
+                                       const struct yett_checkpoint_store_options *options,
+                                       struct yett_error *error)
 {
 	char path[PATH_MAX] = DATABASE_MEMORY;
 	int r = 0;
@@ -108,12 +110,12 @@ static int open_store(struct yett_checkpoint_store *store,
 	if (!store->path)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "there is not enough memory for a store");
-	set_limits(store, options);
+	checkpoint_store_set_limits(store, options);
 	r = database_open(&store->database, store->path,
 	                  options->timeout_ms ? options->timeout_ms : TIMEOUT_MS,
 	                  options->flags & YETT_CHECKPOINT_LAZY ? DATABASE_LAZY : 0, error);
 	if (r == 0 && store->ttl_ms != YETT_CHECKPOINT_UNLIMITED)
-		r = sweep(store, error);
+		r = checkpoint_store_sweep(store, error);
 	return r;
 }
 
@@ -125,11 +127,11 @@ int yett_checkpoint_store_open(const struct yett_checkpoint_store_options *optio
 	int r = sized_take(&options_store, options, &known, error);
 
 	if (r == 0)
-		r = check(&known, error);
+		r = checkpoint_store_check(&known, error);
 	if (r)
 		return r;
 	store = calloc(1, sizeof *store);
-	r = store ? open_store(store, &known, error)
+	r = store ? checkpoint_store_open_store(store, &known, error)
 	          : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                      "there is not enough memory for a store");
 	if (r == 0)

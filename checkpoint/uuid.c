@@ -25,7 +25,7 @@ static uint64_t now(void)
 	       TIME_MAX;
 }
 
-static uint64_t time_of(const uint8_t id[static UUID_SIZE])
+static uint64_t uuid_time_of(const uint8_t id[static UUID_SIZE])
 {
 	uint64_t time = 0;
 
@@ -35,7 +35,7 @@ static uint64_t time_of(const uint8_t id[static UUID_SIZE])
 }
 
 /* Sets all but the last 62 bits. */
-static void fill(uint64_t time, uint8_t id[static UUID_SIZE])
+static void uuid_fill(uint64_t time, uint8_t id[static UUID_SIZE])
 {
 	for (int i = 0; i < 6; i++)
 		id[i] = (uint8_t)(time >> (52 - 8 * i));
@@ -49,13 +49,13 @@ int uuid_make(const uint8_t *last, uint8_t ret_id[static UUID_SIZE])
 	uint64_t time = now();
 	uint8_t id[UUID_SIZE];
 
-	if (last && time <= time_of(last))
-		time = time_of(last) + 1;
+	if (last && time <= uuid_time_of(last))
+		time = uuid_time_of(last) + 1;
 	if (time > TIME_MAX)
 		return -ERANGE;
 	if (getrandom(id, sizeof id, 0) < 0)
 		return -errno; /* getrandom(2) returns up to 256 bytes whole */
-	fill(time, id);
+	uuid_fill(time, id);
 	memcpy(ret_id, id, sizeof id);
 	return 0;
 }
@@ -63,12 +63,12 @@ int uuid_make(const uint8_t *last, uint8_t ret_id[static UUID_SIZE])
 void uuid_of_time(uint64_t time_ms, uint8_t ret_id[static UUID_SIZE])
 {
 	memset(ret_id, 0, UUID_SIZE);
-	fill(time_ms > TIME_MAX >> 12 ? TIME_MAX : time_ms << 12, ret_id);
+	uuid_fill(time_ms > TIME_MAX >> 12 ? TIME_MAX : time_ms << 12, ret_id);
 }
 
 uint64_t uuid_time(const uint8_t id[static UUID_SIZE])
 {
-	return time_of(id) >> 12;
+	return uuid_time_of(id) >> 12;
 }
 
 static bool has_dash_before(int byte)

@@ -59,10 +59,11 @@ int again_prepare(struct run *run, struct session *ret_session)
 }
 
 /*
- * Records the path of a share and, for a directory, its device and inode, by which check_place()
- * recognizes it. For a file they are not recorded: an editor may replace a file by a new one.
+ * Records the path of a share and, for a directory, its device and inode, by which
+ * again_check_place() recognizes it. For a file they are not recorded: an editor may replace a file
+ * by a new one.
  */
-static void tell_place(const char *path, struct session_share *share)
+static void report_place(const char *path, struct session_share *share)
 {
 	struct stat st;
 
@@ -77,8 +78,8 @@ static void tell_place(const char *path, struct session_share *share)
  * Returns the id of the copy-on-write store that the sandbox uses for its share at `target`. NULL:
  * the list has no such store.
  */
-static const char *find_store(const struct yett_work_list *list, const char *sandbox,
-                              const char *target)
+static const char *again_find_store(const struct yett_work_list *list, const char *sandbox,
+                                    const char *target)
 {
 	for (size_t i = 0; list && i < yett_work_list_count(list); i++) {
 		const struct yett_work *work = yett_work_list_get(list, i);
@@ -89,8 +90,8 @@ static const char *find_store(const struct yett_work_list *list, const char *san
 	return NULL;
 }
 
-static int tell_shares(const struct run *run, const struct yett_work_list *list,
-                       struct session *session)
+static int report_shares(const struct run *run, const struct yett_work_list *list,
+                         struct session *session)
 {
 	const struct run_options *o = &run->options;
 
@@ -103,11 +104,11 @@ static int tell_shares(const struct run *run, const struct yett_work_list *list,
 
 		share->flags = from->flags;
 		share->target = from->target ? from->target : from->path;
-		tell_place(from->path, share);
+		report_place(from->path, share);
 		if (!(from->flags & YETT_SHARE_COW) || from->memory_bytes)
 			continue;
-		share->store =
-			from->store ? from->store : find_store(list, run->info.id, share->target);
+		share->store = from->store ? from->store
+		                           : again_find_store(list, run->info.id, share->target);
 		if (!share->store)
 			return -ENOENT;
 	}
@@ -116,13 +117,13 @@ static int tell_shares(const struct run *run, const struct yett_work_list *list,
 
 		share->flags = YETT_SHARE_WRITABLE;
 		share->target = MEMORY_TARGET;
-		tell_place(o->memory_dir, share);
+		report_place(o->memory_dir, share);
 	}
 	return 0;
 }
 
-static int keep(struct run *run, const char **words, struct session *session,
-                struct yett_error *error)
+static int cli_again_keep(struct run *run, const char **words, struct session *session,
+                          struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct run_options *o = &run->options;
@@ -147,10 +148,10 @@ static int keep(struct run *run, const char **words, struct session *session,
 	(void)snprintf(kept.path, sizeof kept.path, "%s", session->path);
 	lines_read_boot(boot);
 	if (o->current_directory)
-		tell_place(o->current_directory, &here);
+		report_place(o->current_directory, &here);
 	kept.device = here.device;
 	kept.inode = here.inode;
-	r = tell_shares(run, list, &kept);
+	r = report_shares(run, list, &kept);
 	if (r < 0)
 		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		              r == -ENOENT ? "a store of the sandbox %s cannot be found"
@@ -201,7 +202,7 @@ int again_keep(struct run *run, char **words, struct session *session)
 	if (r == 0) {
 		/* An earlier sandbox of this name may have left its history. */
 		session_forget_history(session);
-		r = keep(run, (const char **)words, session, &why);
+		r = cli_again_keep(run, (const char **)words, session, &why);
 	}
 	if (r && run->options.life.idle_suspend) {
 		run->error = why;
@@ -227,8 +228,8 @@ static int changed(const char *path, const char *how, struct yett_error *error)
  * (`inode` 0). Device numbers are compared only within one boot, since they can change with the
  * next.
  */
-static int check_place(const char *path, uint64_t device, uint64_t inode, bool is_same_boot,
-                       struct yett_error *error)
+static int again_check_place(const char *path, uint64_t device, uint64_t inode, bool is_same_boot,
+                             struct yett_error *error)
 {
 	_cleanup_free_ char *real = realpath(path, NULL);
 	struct stat st;
@@ -261,7 +262,7 @@ static int go_there(struct session *session, bool is_same_boot, struct yett_erro
 
 	if (!*path)
 		return 0;
-	r = check_place(path, session->device, session->inode, is_same_boot, error);
+	r = again_check_place(path, session->device, session->inode, is_same_boot, error);
 	if (r)
 		return r;
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -401,8 +402,8 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
 	is_same_boot = strcmp(boot, session->boot) == 0;
 	r = go_there(session, is_same_boot, error);
 	for (size_t i = 0; r == 0 && i < session->shares_count; i++)
-		r = check_place(session->shares[i].path, session->shares[i].device,
-		                session->shares[i].inode, is_same_boot, error);
+		r = again_check_place(session->shares[i].path, session->shares[i].device,
+		                      session->shares[i].inode, is_same_boot, error);
 	if (r)
 		return r;
 	run_options_init(&run->options);
@@ -412,10 +413,11 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
 
 /*
  * Opens a share and checks that the descriptor has the recorded path and is the recorded directory,
- * or is a file or socket as before. check_place() has checked the path, but somebody may have put a
- * symbolic link into it since.
+ * or is a file or socket as before. again_check_place() has checked the path, but somebody may have
+ * put a symbolic link into it since.
  */
-static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struct yett_error *error)
+static int again_hold(struct session_share *was, bool is_same_boot, int *ret_fd,
+                      struct yett_error *error)
 {
 	_cleanup_fd_ int fd = open(was->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	char path[PATH_MAX];
@@ -464,7 +466,7 @@ static int hold_places(struct session *session, struct run_options *o, int *fds,
 	for (size_t i = 0; i < session->shares_count; i++) {
 		struct session_share *was = &session->shares[i];
 		struct yett_share *share = &o->shares[i];
-		int r = hold(was, is_same_boot, &fds[i], error);
+		int r = again_hold(was, is_same_boot, &fds[i], error);
 
 		if (r)
 			return r;
@@ -502,7 +504,7 @@ static int ask_through(struct run *run, struct yett_connection *connection)
 	return r ? r : run_ask_sandbox(run);
 }
 
-static int ask(struct session *session, struct run *run, struct yett_connection *connection)
+static int again_ask(struct session *session, struct run *run, struct yett_connection *connection)
 {
 	_cleanup_free_ int *fds = calloc(session->shares_count + 1, sizeof *fds);
 	int r = 0;
@@ -521,7 +523,8 @@ static int ask(struct session *session, struct run *run, struct yett_connection 
 }
 
 /* Writes the session with the id, the profile and the boot of the new sandbox. */
-static int tell(const struct session *session, const struct run *run, struct yett_error *error)
+static int again_report(const struct session *session, const struct run *run,
+                        struct yett_error *error)
 {
 	struct session made = *session;
 	char boot[LINES_BOOT_SIZE];
@@ -538,9 +541,10 @@ static int tell(const struct session *session, const struct run *run, struct yet
  * Makes the sandbox, sets the directory and environment that its commands start with, and writes
  * the session. If a later step fails, ends the sandbox.
  */
-static int make(struct session *session, struct run *run, struct yett_connection *connection)
+static int cli_again_make(struct session *session, struct run *run,
+                          struct yett_connection *connection)
 {
-	int r = ask(session, run, connection);
+	int r = again_ask(session, run, connection);
 
 	if (r)
 		return r;
@@ -549,7 +553,7 @@ static int make(struct session *session, struct run *run, struct yett_connection
 		r = yett_session_change(run->sandbox, *session->cwd ? session->cwd : NULL,
 		                        session->env, NULL, &run->error);
 	if (r == 0)
-		r = tell(session, run, &run->error);
+		r = again_report(session, run, &run->error);
 	if (r)
 		(void)yett_sandbox_end(run->sandbox, NULL);
 	yett_sandbox_close(run->sandbox);
@@ -571,7 +575,7 @@ int again_make(struct session *session, struct yett_connection *connection,
 		r = session_write(session, true, error);
 	}
 	if (r == 0) {
-		r = make(session, run, connection);
+		r = cli_again_make(session, run, connection);
 		if (r)
 			*error = run->error;
 		else

@@ -19,7 +19,7 @@ struct agents_options {
 	size_t given_count;
 };
 
-static int give(void *into, const char *option, const char *value, struct yett_error *error)
+static int agents_give(void *into, const char *option, const char *value, struct yett_error *error)
 {
 	struct agents_options *options = into;
 
@@ -34,7 +34,7 @@ static int give(void *into, const char *option, const char *value, struct yett_e
 #define OPTION_GIVEN(name)                                                              \
 	static int give_##name(void *into, const char *value, struct yett_error *error) \
 	{                                                                               \
-		return give(into, "--" #name, value, error);                            \
+		return agents_give(into, "--" #name, value, error);                     \
 	}
 
 OPTION_GIVEN(ro)
@@ -76,7 +76,7 @@ OPTION_GIVEN(sandboxes)
 OPTION_TEXT(set_socket, struct agents_options, connect.socket_path)
 OPTION_TEXT(set_key, struct agents_options, connect.key_path)
 OPTION_FLAG(set_lines, struct agents_options, lines)
-OPTION_FLAG(set_list, struct agents_options, list)
+OPTION_FLAG(agents_set_list, struct agents_options, list)
 OPTION_TEXT(set_port, struct agents_options, port)
 OPTION_TEXT(set_token_file, struct agents_options, token_file)
 OPTION_TEXT(set_listen, struct agents_options, listen)
@@ -87,7 +87,7 @@ OPTION_TEXT(set_idle_exit, struct agents_options, idle_exit)
 const struct option tool_options[] = {
 	{0, "lines", NULL, "read a request from each line, and answer each with a line", set_lines},
 	{0, "list", NULL, "print the operations and the settings, with their JSON Schemas",
-         set_list},
+         agents_set_list},
 	GIVEN_OPTIONS,
 	CONNECT_OPTIONS,
 	{0},
@@ -144,7 +144,7 @@ static int find_agent(char path[static PATH_MAX], struct yett_error *error)
 	return r;
 }
 
-static void add(const char **words, size_t *count, const char *name, const char *value)
+static void agents_add(const char **words, size_t *count, const char *name, const char *value)
 {
 	if (!value)
 		return;
@@ -164,19 +164,19 @@ int agents_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	add(words, &count, "--socket", options.connect.socket_path);
-	add(words, &count, "--key", options.connect.key_path);
+	agents_add(words, &count, "--socket", options.connect.socket_path);
+	agents_add(words, &count, "--key", options.connect.key_path);
 	for (size_t i = 0; i < options.given_count; i++)
 		words[count++] = options.given[i];
 	words[count++] = self->name;
-	add(words, &count, "--lines", options.lines ? "" : NULL);
-	add(words, &count, "--list", options.list ? "" : NULL);
-	add(words, &count, "--patience", options.patience);
-	add(words, &count, "--listen", options.listen);
-	add(words, &count, "--port", options.port);
-	add(words, &count, "--token-file", options.token_file);
-	add(words, &count, "--request-time", options.request_time);
-	add(words, &count, "--idle-exit", options.idle_exit);
+	agents_add(words, &count, "--lines", options.lines ? "" : NULL);
+	agents_add(words, &count, "--list", options.list ? "" : NULL);
+	agents_add(words, &count, "--patience", options.patience);
+	agents_add(words, &count, "--listen", options.listen);
+	agents_add(words, &count, "--port", options.port);
+	agents_add(words, &count, "--token-file", options.token_file);
+	agents_add(words, &count, "--request-time", options.request_time);
+	agents_add(words, &count, "--idle-exit", options.idle_exit);
 	if (first < argc)
 		words[count++] = argv[first];
 	if (find_agent(path, &error) == 0) {

@@ -38,7 +38,7 @@ const struct option apply_options[] = {
 	{0},
 };
 
-static void print(FILE *from)
+static void apply_print(FILE *from)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t room = 0;
@@ -56,7 +56,8 @@ static void print(FILE *from)
 		(void)fwrite(text, 1, (size_t)n, stdout);
 }
 
-static int exit_code(const struct yett_work *work, const struct apply_options *options, int status)
+static int apply_exit_code(const struct yett_work *work, const struct apply_options *options,
+                           int status)
 {
 	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_BROKEN)
 		return WEXITSTATUS(status);
@@ -67,8 +68,8 @@ static int exit_code(const struct yett_work *work, const struct apply_options *o
 	return EXIT_BROKEN;
 }
 
-static int apply(const struct yett_work *work, const struct apply_options *options, char **paths,
-                 struct yett_error *error)
+static int apply_apply(const struct yett_work *work, const struct apply_options *options,
+                       char **paths, struct yett_error *error)
 {
 	const struct {
 		bool is_set;
@@ -120,10 +121,10 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 		json_text(output_json(), "id", work->id);
 	if (output_json())
 		json_text(output_json(), "source", work->source);
-	return -exit_code(work, options, review_finish(&review, print));
+	return -apply_exit_code(work, options, review_finish(&review, apply_print));
 }
 
-static int check(const struct apply_options *options, int count, struct yett_error *error)
+static int apply_check(const struct apply_options *options, int count, struct yett_error *error)
 {
 	bool is_resumed = options->resume || options->abort;
 
@@ -152,14 +153,14 @@ int apply_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	named = first < argc ? argv[first++] : NULL;
 	count = argc - first;
-	if (check(&options, count, &error) ||
+	if (apply_check(&options, count, &error) ||
 	    review_check_paths("apply", count, argv + first, &error)) {
 		output_error(&error);
 		return EXIT_USAGE;
 	}
 	r = review_find(named, &list, &work, &error);
 	if (r == 0)
-		r = apply(work, &options, argv + first, &error);
+		r = apply_apply(work, &options, argv + first, &error);
 	if (r > 0)
 		output_error(&error);
 	return r > 0 ? EXIT_FAILED : -r;

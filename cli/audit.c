@@ -11,7 +11,7 @@
 #include "cli/audit_files.h"
 #include "cli/audit_show.h"
 #include "cli/output.h"
-#include "programs/audit/member.h"
+#include "programs/audit/field.h"
 
 struct audit_options {
 	const char *directory, *keep, *before, *since, *until;
@@ -20,14 +20,14 @@ struct audit_options {
 	struct audit_filter filter;
 };
 
-OPTION_TEXT(set_directory, struct audit_options, directory)
+OPTION_TEXT(cli_audit_set_directory, struct audit_options, directory)
 OPTION_TEXT(set_key, struct audit_options, check.key)
 OPTION_FLAG(set_pruned, struct audit_options, check.is_pruned)
 OPTION_TEXT(set_keep, struct audit_options, keep)
-OPTION_TEXT(set_before, struct audit_options, before)
+OPTION_TEXT(cli_audit_set_before, struct audit_options, before)
 OPTION_FLAG(set_replace, struct audit_options, replaces)
-OPTION_TEXT(set_user, struct audit_options, filter.user)
-OPTION_TEXT(set_sandbox, struct audit_options, filter.sandbox)
+OPTION_TEXT(cli_audit_set_user, struct audit_options, filter.user)
+OPTION_TEXT(cli_audit_set_sandbox, struct audit_options, filter.sandbox)
 OPTION_TEXT(set_event, struct audit_options, filter.event)
 OPTION_TEXT(set_rule, struct audit_options, filter.rule)
 OPTION_TEXT(set_grant, struct audit_options, filter.grant)
@@ -38,10 +38,11 @@ OPTION_TEXT(set_since, struct audit_options, since)
 OPTION_TEXT(set_until, struct audit_options, until)
 
 const struct option audit_options[] = {
-	{0, "user", "USER", "show: entries about this user, by name or uid", set_user},
-	{0, "sandbox", "SANDBOX", "show: entries about this sandbox, by id or name", set_sandbox},
+	{0, "user", "USER", "show: entries about this user, by name or uid", cli_audit_set_user},
+	{0, "sandbox", "SANDBOX", "show: entries about this sandbox, by id or name",
+         cli_audit_set_sandbox},
 	{0, "event", "EVENT",
-         "show: create, failed, act, ended, refused, merged, policy, command, connection, denied, segment, torn, lost or pruned",
+         "show: create, failed, act, ended, refused, merged, policy, command, followed, connection, denied, segment, torn, lost or pruned",
          set_event},
 	{0, "commands", NULL, "show: commands, where the profile records them", set_commands},
 	{0, "connections", NULL, "show: connections, where the profile records them",
@@ -57,10 +58,12 @@ const struct option audit_options[] = {
          set_key},
 	{0, "pruned", NULL, "verify: accept that the first segments were removed", set_pruned},
 	{0, "keep", "SIZE", "prune: remove the oldest segments beyond this size", set_keep},
-	{0, "before", "TIME", "prune: remove segments that end before this time", set_before},
+	{0, "before", "TIME", "prune: remove segments that end before this time",
+         cli_audit_set_before},
 	{0, "replace", NULL, "keygen: replace a key that yett-audit has not yet taken up",
          set_replace},
-	{0, "dir", "DIR", "use the records in this directory (" AUDIT_DIR ")", set_directory},
+	{0, "dir", "DIR", "use the records in this directory (" AUDIT_DIR ")",
+         cli_audit_set_directory},
 	{0},
 };
 
@@ -85,7 +88,7 @@ static void show_segment(const struct audit_filter *filter, const char *bytes, s
 	     size -= (size_t)(end + 1 - at), at = end + 1) {
 		size_t length = (size_t)(end - at);
 
-		if (!member_is_object(at, length) || !audit_show_is_wanted(filter, at, length))
+		if (!field_is_object(at, length) || !audit_show_is_wanted(filter, at, length))
 			continue;
 		if (output_json())
 			json_raw(output_json(), NULL, at, length);
@@ -94,8 +97,8 @@ static void show_segment(const struct audit_filter *filter, const char *bytes, s
 	}
 }
 
-static int show(const struct audit_options *options, struct audit_files *files,
-                struct yett_error *error)
+static int cli_audit_show(const struct audit_options *options, struct audit_files *files,
+                          struct yett_error *error)
 {
 	int r = 0;
 
@@ -125,7 +128,7 @@ static void first_time(const char *bytes, size_t size, char time[static 32])
 
 	*time = '\0';
 	if (end)
-		(void)member_text(bytes, (size_t)(end - bytes), "time", time, 32);
+		(void)field_text(bytes, (size_t)(end - bytes), "time", time, 32);
 }
 
 /*
@@ -196,7 +199,8 @@ static int export(const struct audit_options *options, struct audit_files *files
  * there is removed only with --replace. The removal is safe: until yett-audit takes a chain up,
  * nobody but root has seen the chain's key and no record depends on the chain.
  */
-static int make_room(const struct audit_options *options, int state, struct yett_error *error)
+static int cli_audit_make_room(const struct audit_options *options, int state,
+                               struct yett_error *error)
 {
 	struct slots_next waiting;
 	int r = slots_read_next(state, &waiting);
@@ -222,7 +226,7 @@ static int make_room(const struct audit_options *options, int state, struct yett
 	                          "the state cannot be written: %s", strerror(-r));
 }
 
-static void print_key(const struct slots_next *next)
+static void cli_audit_print_key(const struct slots_next *next)
 {
 	char text[CHAIN_KEY_TEXT_SIZE], chain[CHAIN_HEX_SIZE];
 
@@ -249,14 +253,14 @@ static int keygen(const struct audit_options *options, struct audit_files *files
 
 	if (state < 0)
 		return (int)error->code;
-	r = make_room(options, state, error);
+	r = cli_audit_make_room(options, state, error);
 	if (r)
 		return r;
 	randombytes_buf(next.id, sizeof next.id);
 	randombytes_buf(next.key, sizeof next.key);
 	r = slots_write_next(state, &next);
 	if (r == 0)
-		print_key(&next);
+		cli_audit_print_key(&next);
 	sodium_memzero(&next, sizeof next);
 	return r == 0 ? output_flush("the key", error)
 	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
@@ -269,9 +273,9 @@ static int keygen(const struct audit_options *options, struct audit_files *files
  * Whether prune must remove segment i, the oldest that is left. `left` is the size of all segments
  * that are left, `keep` the limit of --keep, in bytes.
  */
-static int is_to_go(const struct audit_options *options, const struct audit_files *files, size_t i,
-                    uint64_t keep, uint64_t left, const char *before, bool *ret_goes,
-                    struct yett_error *error)
+static int cli_audit_is_to_go(const struct audit_options *options, const struct audit_files *files,
+                              size_t i, uint64_t keep, uint64_t left, const char *before,
+                              bool *ret_goes, struct yett_error *error)
 {
 	*ret_goes = options->keep && left > keep;
 	return *ret_goes || !options->before ? 0 : is_before(files, i, before, ret_goes, error);
@@ -310,8 +314,8 @@ static int note_pruned(int state, uint32_t first, uint64_t bytes, struct yett_er
 	                          "the state cannot be written: %s", strerror(-r));
 }
 
-static int prune(const struct audit_options *options, struct audit_files *files,
-                 struct yett_error *error)
+static int cli_audit_prune(const struct audit_options *options, struct audit_files *files,
+                           struct yett_error *error)
 {
 	uint64_t keep = 0, left = 0, gone = 0;
 	char before[32] = "";
@@ -333,7 +337,7 @@ static int prune(const struct audit_options *options, struct audit_files *files,
 	for (size_t j = 0; j < files->count; j++)
 		left += files->sizes[j];
 	for (; r == 0 && i < count; i++) {
-		r = is_to_go(options, files, i, keep, left, before, &goes, error);
+		r = cli_audit_is_to_go(options, files, i, keep, left, before, &goes, error);
 		if (r || !goes)
 			break;
 		r = audit_files_remove(files, i, error);
@@ -365,7 +369,10 @@ static const struct {
 	const char *name;
 	int (*run)(const struct audit_options *options, struct audit_files *files,
 	           struct yett_error *error);
-} verbs[] = {{"show", show}, {"export", export}, {"keygen", keygen}, {"prune", prune}};
+} verbs[] = {{"show", cli_audit_show},
+             {"export", export},
+             {"keygen", keygen},
+             {"prune", cli_audit_prune}};
 
 static int run_verb(size_t verb, const struct audit_options *options, struct yett_error *error)
 {

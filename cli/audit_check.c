@@ -9,14 +9,15 @@
 #include "cli/audit_files.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "programs/audit/member.h"
+#include "programs/audit/field.h"
 #include "programs/audit/verify.h"
 
 #define UNCHECKED 2
 
 static const char begin_of_export[] = "{\"export\":1,";
 
-static void put_hex(struct json *json, const char *name, const uint8_t *bytes, size_t size)
+static void audit_check_put_hex(struct json *json, const char *name, const uint8_t *bytes,
+                                size_t size)
 {
 	char hex[CHAIN_HEX_SIZE];
 
@@ -39,39 +40,39 @@ void audit_check_export_state(FILE *to, const struct slots_state *state)
 	json_number(&json, "export", 1);
 	json_number(&json, "state", state->segment);
 	json_number(&json, "size", state->size);
-	put_hex(&json, "chain", state->chain.id, sizeof state->chain.id);
+	audit_check_put_hex(&json, "chain", state->chain.id, sizeof state->chain.id);
 	json_number(&json, "epoch", state->chain.epoch);
 	json_number(&json, "seq", state->chain.number);
-	put_hex(&json, "seal", state->chain.seal, sizeof state->chain.seal);
-	put_hex(&json, "mac", state->chain.mac, sizeof state->chain.mac);
-	put_hex(&json, "vouch", vouch, sizeof vouch);
+	audit_check_put_hex(&json, "seal", state->chain.seal, sizeof state->chain.seal);
+	audit_check_put_hex(&json, "mac", state->chain.mac, sizeof state->chain.mac);
+	audit_check_put_hex(&json, "vouch", vouch, sizeof vouch);
 	json_close(&json);
 	(void)fputc('\n', to);
 }
 
-static bool read_state(const char *line, size_t length, struct slots_state *ret_state,
-                       uint8_t vouch[CHAIN_HASH_SIZE])
+static bool audit_check_read_state(const char *line, size_t length, struct slots_state *ret_state,
+                                   uint8_t vouch[CHAIN_HASH_SIZE])
 {
 	struct chain *chain = &ret_state->chain;
 	uint64_t segment = 0;
 
 	*ret_state = (struct slots_state){0};
-	if (!member_number(line, length, "state", &segment) ||
-	    !member_number(line, length, "size", &ret_state->size) ||
-	    !member_number(line, length, "epoch", &chain->epoch) ||
-	    !member_number(line, length, "seq", &chain->number) ||
-	    !member_bytes(line, length, "chain", chain->id, sizeof chain->id) ||
-	    !member_bytes(line, length, "seal", chain->seal, sizeof chain->seal) ||
-	    !member_bytes(line, length, "mac", chain->mac, sizeof chain->mac) ||
-	    !member_bytes(line, length, "vouch", vouch, CHAIN_HASH_SIZE))
+	if (!field_number(line, length, "state", &segment) ||
+	    !field_number(line, length, "size", &ret_state->size) ||
+	    !field_number(line, length, "epoch", &chain->epoch) ||
+	    !field_number(line, length, "seq", &chain->number) ||
+	    !field_bytes(line, length, "chain", chain->id, sizeof chain->id) ||
+	    !field_bytes(line, length, "seal", chain->seal, sizeof chain->seal) ||
+	    !field_bytes(line, length, "mac", chain->mac, sizeof chain->mac) ||
+	    !field_bytes(line, length, "vouch", vouch, CHAIN_HASH_SIZE))
 		return false;
 	ret_state->segment = (uint32_t)segment;
 	return true;
 }
 
 /* Reports a finding: prints it at once, or adds it to the array "findings" of the JSON document. */
-static void report(void *userdata, enum verify_kind kind, const char *file, size_t line,
-                   const char *text)
+static void audit_check_report(void *userdata, enum verify_kind kind, const char *file, size_t line,
+                               const char *text)
 {
 	static const char *const kinds[] = {"wrong", "unchecked", "note"};
 	struct json *json = output_json();
@@ -124,7 +125,7 @@ static int read_keys(const char *path, struct verify *verify, struct yett_error 
 	return r;
 }
 
-static void read_host(struct verify *verify)
+static void audit_check_read_host(struct verify *verify)
 {
 	_cleanup_fd_ int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC);
 	char text[64];
@@ -134,7 +135,8 @@ static void read_host(struct verify *verify)
 	verify->has_host = true;
 }
 
-static int check_directory(const char *path, struct verify *verify, struct yett_error *error)
+static int audit_check_check_directory(const char *path, struct verify *verify,
+                                       struct yett_error *error)
 {
 	struct audit_files files;
 	int r = audit_files_open(path, &files, error);
@@ -142,7 +144,7 @@ static int check_directory(const char *path, struct verify *verify, struct yett_
 
 	if (r)
 		return r;
-	read_host(verify);
+	audit_check_read_host(verify);
 	last = files.count;
 	while (last > 1 && files.sizes[last - 1] == 0)
 		last--;
@@ -182,12 +184,12 @@ static int check_export(const char *path, const char *bytes, size_t size, struct
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 			                 "%s: behind %zu bytes it is no export of records", path,
 			                 (size_t)(at - bytes));
-		has_state = read_state(at, length, &state, vouch);
+		has_state = audit_check_read_state(at, length, &state, vouch);
 		if (has_state)
 			break;
 		left -= length + 1;
-		if (!member_number(at, length, "segment", &number) ||
-		    !member_number(at, length, "bytes", &count) || number == 0 ||
+		if (!field_number(at, length, "segment", &number) ||
+		    !field_number(at, length, "bytes", &count) || number == 0 ||
 		    number > SLOTS_SEGMENT_LAST || count > left)
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 			                 "%s: it is cut, or no export of records", path);
@@ -282,15 +284,16 @@ int audit_check_run(const struct audit_check *check, int count, char **files)
 	struct yett_error error = {0};
 	int r = 0, code;
 
-	verify_begin(&verify, report, NULL);
+	verify_begin(&verify, audit_check_report, NULL);
 	verify.may_begin_later = check->is_pruned;
 	if (output_json())
 		json_open(output_json(), "findings", '[');
 	if (check->key)
 		r = read_keys(check->key, &verify, &error);
 	if (r == 0)
-		r = check->directory ? check_directory(check->directory, &verify, &error)
-		                     : check_files(count, files, &verify, &error);
+		r = check->directory
+		            ? audit_check_check_directory(check->directory, &verify, &error)
+		            : check_files(count, files, &verify, &error);
 	code = verify.wrong                                    ? EXIT_FAILED
 	       : r || verify.unchecked || verify.segments == 0 ? UNCHECKED
 	                                                       : 0;

@@ -15,7 +15,7 @@
 #define FILE_MAX (size_t)(8ULL << 30) /* of an export */
 #define PIECE    (1 << 20)
 
-static int failed(const char *what, const char *name, struct yett_error *error)
+static int audit_files_failed(const char *what, const char *name, struct yett_error *error)
 {
 	if (errno == EACCES || errno == EPERM)
 		return failure_set(
@@ -30,21 +30,21 @@ static int failed(const char *what, const char *name, struct yett_error *error)
 	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "%s %s: %m", what, name);
 }
 
-static int compare(const void *a, const void *b)
+static int audit_files_compare(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return x < y ? -1 : x > y;
 }
 
-static int list(struct audit_files *files, struct yett_error *error)
+static int audit_files_list(struct audit_files *files, struct yett_error *error)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(files->directory);
 	const struct dirent *entry;
 	int r;
 
 	if (!entries)
-		return failed("reading", "the directory", error);
+		return audit_files_failed("reading", "the directory", error);
 	while ((r = entries_next(entries, &entry)) == 0 && entry) {
 		uint32_t number = slots_segment_number(entry->d_name), *more;
 
@@ -59,16 +59,16 @@ static int list(struct audit_files *files, struct yett_error *error)
 	}
 	errno = -r;
 	if (r < 0)
-		return failed("reading", "the directory", error);
+		return audit_files_failed("reading", "the directory", error);
 	if (files->count > 0)
-		qsort(files->numbers, files->count, sizeof *files->numbers, compare);
+		qsort(files->numbers, files->count, sizeof *files->numbers, audit_files_compare);
 	files->sizes = calloc(files->count + 1, sizeof *files->sizes);
 	return files->sizes ? 0
 	                    : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                                "there is not enough memory for the sizes of segments");
 }
 
-static void name_of(uint32_t number, char name[32])
+static void audit_files_name_of(uint32_t number, char name[32])
 {
 	(void)snprintf(name, 32, SLOTS_SEGMENT_NAME, number);
 }
@@ -77,7 +77,7 @@ static void name_of(uint32_t number, char name[32])
  * Reads the state and the sizes of the segments as they are at that state. If yett-audit writes
  * meanwhile, tries again, at most 10 times in all.
  */
-static void measure(struct audit_files *files)
+static void audit_files_measure(struct audit_files *files)
 {
 	_cleanup_fd_ int fd = openat(files->directory, SLOTS_STATE_NAME,
 	                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -90,7 +90,7 @@ static void measure(struct audit_files *files)
 			char name[32];
 			struct stat st;
 
-			name_of(files->numbers[i], name);
+			audit_files_name_of(files->numbers[i], name);
 			files->sizes[i] =
 				fstatat(files->directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 						S_ISREG(st.st_mode)
@@ -109,13 +109,13 @@ int audit_files_open(const char *path, struct audit_files *ret_files, struct yet
 	int r;
 
 	if (files.directory < 0)
-		return failed("opening", path, error);
-	r = list(&files, error);
+		return audit_files_failed("opening", path, error);
+	r = audit_files_list(&files, error);
 	if (r) {
 		audit_files_close(&files);
 		return r;
 	}
-	measure(&files);
+	audit_files_measure(&files);
 	*ret_files = files;
 	return 0;
 }
@@ -137,13 +137,13 @@ int audit_files_read(const struct audit_files *files, size_t i, char name[32], c
 	_cleanup_fd_ int fd = -1;
 	size_t length = 0;
 
-	name_of(files->numbers[i], name);
+	audit_files_name_of(files->numbers[i], name);
 	if (files->sizes[i] > CHAIN_SEGMENT_MAX + PIECE)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                 "%s is longer than any segment", name);
 	fd = openat(files->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return failed("opening", name, error);
+		return audit_files_failed("opening", name, error);
 	bytes = malloc(files->sizes[i] + 1);
 	if (!bytes)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
@@ -152,7 +152,7 @@ int audit_files_read(const struct audit_files *files, size_t i, char name[32], c
 		ssize_t n = read(fd, bytes + length, files->sizes[i] - length);
 
 		if (n < 0)
-			return failed("reading", name, error);
+			return audit_files_failed("reading", name, error);
 		if (n == 0)
 			break;
 		length += (size_t)n;
@@ -168,13 +168,13 @@ int audit_files_open_state(const struct audit_files *files, struct yett_error *e
 
 	/* This lock excludes other yett processes only: yett-audit locks the state file itself. */
 	if (flock(files->directory, LOCK_EX) < 0) {
-		(void)failed("locking", "the directory", error);
+		(void)audit_files_failed("locking", "the directory", error);
 		return -1;
 	}
 	fd = openat(files->directory, SLOTS_STATE_NAME,
 	            O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd < 0)
-		(void)failed("opening", SLOTS_STATE_NAME, error);
+		(void)audit_files_failed("opening", SLOTS_STATE_NAME, error);
 	return steal_fd(&fd);
 }
 
@@ -184,7 +184,7 @@ int audit_files_remove(const struct audit_files *files, size_t i, struct yett_er
 	int flags;
 	_cleanup_fd_ int fd = -1;
 
-	name_of(files->numbers[i], name);
+	audit_files_name_of(files->numbers[i], name);
 	fd = openat(files->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	/*
 	 * A file with FS_APPEND_FL cannot be removed either: clear the flag first. ioctl_iflags(2)
@@ -193,7 +193,8 @@ int audit_files_remove(const struct audit_files *files, size_t i, struct yett_er
 		flags &= ~FS_APPEND_FL;
 		(void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
 	}
-	return unlinkat(files->directory, name, 0) < 0 ? failed("removing", name, error) : 0;
+	return unlinkat(files->directory, name, 0) < 0 ? audit_files_failed("removing", name, error)
+	                                               : 0;
 }
 
 int audit_files_read_file(const char *path, char **ret_bytes, size_t *ret_size,
@@ -218,7 +219,7 @@ int audit_files_read_file(const char *path, char **ret_bytes, size_t *ret_size,
 		length += n > 0 ? (size_t)n : 0;
 	}
 	if (fd < 0 || n < 0)
-		return failed("reading", path, error);
+		return audit_files_failed("reading", path, error);
 	bytes[length] = '\0';
 	*ret_bytes = steal_ptr(&bytes);
 	*ret_size = length;

@@ -10,7 +10,7 @@
 #include "base/units_parse.h"
 #include "cli/output.h"
 #include "libclient/yett.h"
-#include "programs/audit/member.h"
+#include "programs/audit/field.h"
 
 #define TEXT_SIZE  1100
 #define AGO_MAX_MS (100000ULL * 24 * 3600 * 1000)
@@ -100,7 +100,7 @@ int audit_show_prepare(struct audit_filter *filter, struct yett_error *error)
 static bool text_of(const struct line *line, const char *path, char out[TEXT_SIZE])
 {
 	*out = '\0';
-	return member_text(line->text, line->length, path, out, TEXT_SIZE);
+	return field_text(line->text, line->length, path, out, TEXT_SIZE);
 }
 
 static bool has_text(const struct line *line, const char *path, const char *wanted)
@@ -110,9 +110,9 @@ static bool has_text(const struct line *line, const char *path, const char *want
 	return text_of(line, path, text) && strstr(text, wanted);
 }
 
-static bool is_text(const struct line *line, const char *path, const char *wanted)
+static bool audit_show_is_text(const struct line *line, const char *path, const char *wanted)
 {
-	return member_is(line->text, line->length, path, wanted);
+	return field_is(line->text, line->length, path, wanted);
 }
 
 /*
@@ -138,9 +138,9 @@ static bool is_of_kind(const struct line *line, const struct audit_filter *filte
 {
 	if (!filter->commands && !filter->connections && !filter->denied)
 		return true;
-	return (filter->commands && is_text(line, "event", "command")) ||
-	       (filter->connections && is_text(line, "event", "connection")) ||
-	       (filter->denied && is_text(line, "event", "denied"));
+	return (filter->commands && audit_show_is_text(line, "event", "command")) ||
+	       (filter->connections && audit_show_is_text(line, "event", "connection")) ||
+	       (filter->denied && audit_show_is_text(line, "event", "denied"));
 }
 
 bool audit_show_is_wanted(const struct audit_filter *filter, const char *text, size_t length)
@@ -149,11 +149,11 @@ bool audit_show_is_wanted(const struct audit_filter *filter, const char *text, s
 	char time[TEXT_SIZE];
 
 	if (!is_of_kind(&line, filter) ||
-	    (*filter->uid && !is_text(&line, "user.uid", filter->uid)) ||
-	    (filter->sandbox && !is_text(&line, "sandbox", filter->sandbox) &&
-	     !is_text(&line, "name", filter->sandbox)) ||
-	    (filter->event && !is_text(&line, "event", filter->event)) ||
-	    (filter->grant && !is_text(&line, "grant.name", filter->grant)) ||
+	    (*filter->uid && !audit_show_is_text(&line, "user.uid", filter->uid)) ||
+	    (filter->sandbox && !audit_show_is_text(&line, "sandbox", filter->sandbox) &&
+	     !audit_show_is_text(&line, "name", filter->sandbox)) ||
+	    (filter->event && !audit_show_is_text(&line, "event", filter->event)) ||
+	    (filter->grant && !audit_show_is_text(&line, "grant.name", filter->grant)) ||
 	    (filter->rule && !is_of_rule(&line, filter->rule)))
 		return false;
 	return (!*filter->since && !*filter->until) ||
@@ -163,7 +163,8 @@ bool audit_show_is_wanted(const struct audit_filter *filter, const char *text, s
 }
 
 /* Prints the text at `path` between `before` and `after`; nothing if it is missing or empty. */
-static void put(const struct line *line, const char *before, const char *path, const char *after)
+static void audit_show_put(const struct line *line, const char *before, const char *path,
+                           const char *after)
 {
 	char text[TEXT_SIZE];
 
@@ -193,12 +194,12 @@ static void put_time(const struct line *line)
 	(void)fputs(text, stdout);
 }
 
-static void put_user(const struct line *line)
+static void audit_show_put_user(const struct line *line)
 {
 	const struct passwd *entry;
 	uint64_t uid;
 
-	if (!member_number(line->text, line->length, "user.uid", &uid) || uid > UINT32_MAX)
+	if (!field_number(line->text, line->length, "user.uid", &uid) || uid > UINT32_MAX)
 		return;
 	entry = getpwuid((uid_t)uid);
 	if (entry)
@@ -206,31 +207,32 @@ static void put_user(const struct line *line)
 	(void)printf(entry ? "(%u)" : "user %u", (unsigned)uid);
 }
 
-static void put_create(const struct line *line)
+static void audit_show_put_create(const struct line *line)
 {
-	(void)fputs(is_text(line, "is_dry", "true") ? " was asked about" : " was given", stdout);
-	put(line, " sandbox ", "sandbox", "");
-	put(line, " (", "name", ")");
-	put(line, " of profile ", "profile.name", "");
-	put(line, " by grant ", "grant.name", "");
-	put(line, " (", "grant.place", ")");
+	(void)fputs(audit_show_is_text(line, "is_dry", "true") ? " was asked about" : " was given",
+	            stdout);
+	audit_show_put(line, " sandbox ", "sandbox", "");
+	audit_show_put(line, " (", "name", ")");
+	audit_show_put(line, " of profile ", "profile.name", "");
+	audit_show_put(line, " by grant ", "grant.name", "");
+	audit_show_put(line, " (", "grant.place", ")");
 }
 
 static void put_who(const struct line *line)
 {
-	put(line, ", key ", "user.key", "");
-	put(line, ", principal ", "user.principal", "");
-	put(line, ", process ", "user.pid", "");
+	audit_show_put(line, ", key ", "user.key", "");
+	audit_show_put(line, ", principal ", "user.principal", "");
+	audit_show_put(line, ", process ", "user.pid", "");
 	/* Print the program last: the user chooses its name, and text after it could be forged. */
-	put(line, ": ", "user.program", "");
+	audit_show_put(line, ": ", "user.program", "");
 }
 
-static void put_error(const struct line *line)
+static void audit_show_put_error(const struct line *line)
 {
-	put(line, ": ", "error.message", "");
-	put(line, "; ", "error.rule", "");
-	put(line, " (", "error.file", "");
-	put(line, ":", "error.line", "");
+	audit_show_put(line, ": ", "error.message", "");
+	audit_show_put(line, "; ", "error.rule", "");
+	audit_show_put(line, " (", "error.file", "");
+	audit_show_put(line, ":", "error.line", "");
 	if (has_text(line, "error.file", ""))
 		(void)putchar(')');
 }
@@ -240,78 +242,79 @@ static void put_act(const struct line *line)
 	const char *text = "did something to";
 
 	for (size_t i = 0; i < ARRAY_SIZE(done); i++)
-		if (is_text(line, "action", done[i][0]))
+		if (audit_show_is_text(line, "action", done[i][0]))
 			text = done[i][1];
 	(void)printf(" %s", text);
-	put(line, " sandbox ", "sandbox", "");
-	put_error(line);
+	audit_show_put(line, " sandbox ", "sandbox", "");
+	audit_show_put_error(line);
 }
 
 static void put_where(const struct line *line)
 {
-	put(line, ": sandbox ", "sandbox", "");
-	put(line, " (", "name", ")");
+	audit_show_put(line, ": sandbox ", "sandbox", "");
+	audit_show_put(line, " (", "name", ")");
 }
 
-static void put_ended(const struct line *line)
+static void audit_show_put_ended(const struct line *line)
 {
 	put_where(line);
-	put(line, " has ended: ", "ended", "");
-	put(line, ", ", "usage.cpu_us", " µs of processors");
-	put(line, ", at most ", "usage.memory_peak_bytes", " bytes of memory");
+	audit_show_put(line, " has ended: ", "ended", "");
+	audit_show_put(line, ", ", "usage.cpu_us", " µs of processors");
+	audit_show_put(line, ", at most ", "usage.memory_peak_bytes", " bytes of memory");
 }
 
 static void put_failed(const struct line *line)
 {
-	put(line, " was not given sandbox ", "sandbox", "");
-	put_error(line);
+	audit_show_put(line, " was not given sandbox ", "sandbox", "");
+	audit_show_put_error(line);
 }
 
 static void put_refused(const struct line *line)
 {
 	(void)fputs(" was refused", stdout);
-	put(line, " something of sandbox ", "sandbox", "");
-	put_error(line);
+	audit_show_put(line, " something of sandbox ", "sandbox", "");
+	audit_show_put_error(line);
 }
 
 static void put_merged(const struct line *line)
 {
-	if (is_text(line, "of", "happened"))
-		put(line, ": ", "count",
-		    " things that happened in sandboxes have no record: there is no more room for them today");
+	if (audit_show_is_text(line, "of", "happened"))
+		audit_show_put(
+			line, ": ", "count",
+			" things that happened in sandboxes have no record: there is no more room for them today");
 	else
-		put(line, " was refused ", "count", " times more in that minute");
+		audit_show_put(line, " was refused ", "count", " times more in that minute");
 }
 
 /*
  * Prints the JSON array at `path` as it is in the record, cut to TEXT_SIZE; its strings are escaped
  * there.
  */
-static void put_list(const struct line *line, const char *before, const char *path)
+static void audit_show_put_list(const struct line *line, const char *before, const char *path)
 {
-	struct member member;
+	struct field field;
 	char text[TEXT_SIZE];
 	bool fits;
 
-	if (!member_find(line->text, line->length, path, &member))
+	if (!field_find(line->text, line->length, path, &field))
 		return;
-	fits = member.length < TEXT_SIZE - 4;
-	(void)snprintf(text, sizeof text, "%.*s%s", fits ? (int)member.length : TEXT_SIZE - 4,
-	               member.value, fits ? "" : "…");
+	fits = field.length < TEXT_SIZE - 4;
+	(void)snprintf(text, sizeof text, "%.*s%s", fits ? (int)field.length : TEXT_SIZE - 4,
+	               field.value, fits ? "" : "…");
 	(void)fputs(before, stdout);
 	output_text(stdout, text, false);
 }
 
 static void put_lost_before(const struct line *line)
 {
-	put(line, "; ", "lost", " events before this one were not recorded");
+	audit_show_put(line, "; ", "lost", " events before this one were not recorded");
 }
 
 static void put_error_number(const struct line *line)
 {
 	uint64_t number;
 
-	if (!member_number(line->text, line->length, "errno", &number))
+	if (!field_number(line->text, line->length, "errno", &number))
 		return;
 	if (number >= YETT_EVENT_OF_PROXY)
 		(void)printf(": the proxy says %llu",
@@ -320,68 +323,71 @@ static void put_error_number(const struct line *line)
 		(void)printf(": %s", number ? strerror((int)number) : "there is no address");
 }
 
-static void put_command(const struct line *line)
+static void audit_show_put_command(const struct line *line)
 {
 	put_where(line);
-	(void)printf(": %s",
-	             is_text(line, "is_file_operation", "true") ? "file operation" : "command");
-	put(line, " ", "command", "");
-	put(line, " ", "happened", "");
-	put_list(line, ": ", "argv");
+	(void)printf(": %s", audit_show_is_text(line, "is_file_operation", "true")
+	                             ? "file operation"
+	                             : "command");
+	audit_show_put(line, " ", "command", "");
+	audit_show_put(line, " ", "happened", "");
+	audit_show_put_list(line, ": ", "argv");
 	put_error_number(line);
-	put(line, is_text(line, "result.signaled", "true") ? " by signal " : " with status ",
-	    "result.status", "");
-	if (is_text(line, "result.timed_out", "true"))
+	audit_show_put(line,
+	               audit_show_is_text(line, "result.signaled", "true") ? " by signal "
+	                                                                   : " with status ",
+	               "result.status", "");
+	if (audit_show_is_text(line, "result.timed_out", "true"))
 		(void)fputs(", its time was over", stdout);
-	put(line, " after ", "result.wall_us", " µs");
+	audit_show_put(line, " after ", "result.wall_us", " µs");
 	put_lost_before(line);
 }
 
-static void put_peer(const struct line *line)
+static void audit_show_put_peer(const struct line *line)
 {
 	bool has_name = has_text(line, "peer.name", "");
 
-	put(line, " ", has_name ? "peer.name" : "peer.address", "");
-	put(line, " port ", "peer.port", "");
+	audit_show_put(line, " ", has_name ? "peer.name" : "peer.address", "");
+	audit_show_put(line, " port ", "peer.port", "");
 	if (has_name)
-		put(line, " at ", "peer.address", "");
-	put(line, ", sent ", "peer.sent_bytes", "");
-	put(line, " received ", "peer.received_bytes", "");
-	put(line, ", rule ", "peer.rule", "");
-	put(line, " (", "peer.why", ")");
+		audit_show_put(line, " at ", "peer.address", "");
+	audit_show_put(line, ", sent ", "peer.sent_bytes", "");
+	audit_show_put(line, " received ", "peer.received_bytes", "");
+	audit_show_put(line, ", rule ", "peer.rule", "");
+	audit_show_put(line, " (", "peer.why", ")");
 }
 
 static void put_count(const struct line *line)
 {
-	if (!is_text(line, "count", "1") && !is_text(line, "count", "0"))
-		put(line, ", ", "count", " times");
+	if (!audit_show_is_text(line, "count", "1") && !audit_show_is_text(line, "count", "0"))
+		audit_show_put(line, ", ", "count", " times");
 }
 
 static void put_connection(const struct line *line)
 {
 	put_where(line);
-	put(line, ": ", "happened", "");
-	put_peer(line);
+	audit_show_put(line, ": ", "happened", "");
+	audit_show_put_peer(line);
 	put_error_number(line);
 	put_count(line);
 	put_lost_before(line);
 }
 
-static void put_denied(const struct line *line)
+static void audit_show_put_denied(const struct line *line)
 {
 	const char *name = NULL;
 	uint64_t call;
 
 	put_where(line);
-	if (member_number(line->text, line->length, "call", &call)) {
+	if (field_number(line->text, line->length, "call", &call)) {
 		name = call <= UINT32_MAX ? yett_call_name((uint32_t)call) : NULL;
 		(void)printf(": denied system call %s%s", name ? name : "", name ? "" : "number");
 		if (!name)
 			(void)printf(" %llu", (unsigned long long)call);
-		put(line, " of process ", "pid", "");
+		audit_show_put(line, " of process ", "pid", "");
 	} else {
 		(void)fputs(": denied", stdout);
-		put_peer(line);
+		audit_show_put_peer(line);
 	}
 	put_count(line);
 	put_lost_before(line);
@@ -390,37 +396,37 @@ static void put_denied(const struct line *line)
 static void put_followed(const struct line *line)
 {
 	put_where(line);
-	put(line, ": recording resumed after event ", "number", "");
+	audit_show_put(line, ": recording resumed after event ", "number", "");
 	put_lost_before(line);
 }
 
 static void put_policy(const struct line *line)
 {
-	put(line, "a policy is in force; its image is ", "image", "");
+	audit_show_put(line, "a policy is in force; its image is ", "image", "");
 }
 
 static void put_segment(const struct line *line)
 {
-	put(line, "segment ", "segment", " begins");
-	(void)fputs(is_text(line, "sealed", "true") ? ", sealed"
-	                                            : ", not sealed: nobody keeps a key",
+	audit_show_put(line, "segment ", "segment", " begins");
+	(void)fputs(audit_show_is_text(line, "sealed", "true") ? ", sealed"
+	                                                       : ", not sealed: nobody keeps a key",
 	            stdout);
 }
 
 static void put_torn(const struct line *line)
 {
-	put(line, "", "bytes",
-	    " bytes before this are torn: what was in them was never acknowledged");
+	audit_show_put(line, "", "bytes",
+	               " bytes before this are torn: what was in them was never acknowledged");
 }
 
 static void put_lost(const struct line *line)
 {
-	put(line, "segment ", "segment", " was removed or cut while it was written to");
+	audit_show_put(line, "segment ", "segment", " was removed or cut while it was written to");
 }
 
 static void put_pruned(const struct line *line)
 {
-	put(line, "segments before ", "first", " were removed by yett audit prune");
+	audit_show_put(line, "segments before ", "first", " were removed by yett audit prune");
 }
 
 static const struct {
@@ -428,18 +434,18 @@ static const struct {
 	void (*put)(const struct line *line);
 	bool has_who;
 } events[] = {
-	{"create", put_create, true},
+	{"create", audit_show_put_create, true},
 	{"failed", put_failed, true},
 	{"act", put_act, true},
 	{"refused", put_refused, true},
 	{"merged", put_merged, false},
-	{"ended", put_ended, false},
+	{"ended", audit_show_put_ended, false},
 	{"policy", put_policy, false},
 	{"segment", put_segment, false},
-	{"command", put_command, false},
+	{"command", audit_show_put_command, false},
 	{"followed", put_followed, false},
 	{"connection", put_connection, false},
-	{"denied", put_denied, false},
+	{"denied", audit_show_put_denied, false},
 	{"torn", put_torn, false},
 	{"lost", put_lost, false},
 	{"pruned", put_pruned, false},
@@ -451,8 +457,8 @@ void audit_show_print(const char *text, size_t length)
 	size_t i = 0;
 
 	put_time(&line);
-	put_user(&line);
-	while (i < ARRAY_SIZE(events) && !is_text(&line, "event", events[i].event))
+	audit_show_put_user(&line);
+	while (i < ARRAY_SIZE(events) && !audit_show_is_text(&line, "event", events[i].event))
 		i++;
 	if (i == ARRAY_SIZE(events)) {
 		(void)fputs(" (no event that is known)", stdout);

@@ -18,7 +18,7 @@ const char *blocked_print_peer(const struct yett_peer *peer, char out[BLOCKED_TE
 	return escape_text(yett_peer_text(peer, text), out, BLOCKED_TEXT_SIZE);
 }
 
-static const char *print_rule(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE])
+static const char *blocked_print_rule(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE])
 {
 	char rule[YETT_PEER_RULE_SIZE];
 
@@ -26,20 +26,20 @@ static const char *print_rule(const struct yett_peer *peer, char out[BLOCKED_TEX
 }
 
 /* Prints at once that a connection waits for a decision: the user can still allow it. */
-static void tell_asked(const struct blocked *blocked, const struct yett_peer *peer)
+static void report_asked(const struct blocked *blocked, const struct yett_peer *peer)
 {
 	char text[BLOCKED_TEXT_SIZE], rule[BLOCKED_TEXT_SIZE];
 
 	output_note("network: waits for %s; allow it with yett net allow %s %s",
 	            blocked_print_peer(peer, text), yett_events_id(blocked->events),
-	            print_rule(peer, rule));
+	            blocked_print_rule(peer, rule));
 }
 
 /*
  * Adds to the row of the same peer and reason, or makes a new row. `why` is a static text, so
  * comparing the pointers is enough.
  */
-static void add(struct blocked_list *list, const struct blocked_row *row)
+static void blocked_add(struct blocked_list *list, const struct blocked_row *row)
 {
 	size_t i = 0;
 
@@ -81,13 +81,13 @@ const char *blocked_error_text(int error)
 	return strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error";
 }
 
-static void take(const struct yett_event *event, void *data)
+static void blocked_take(const struct yett_event *event, void *data)
 {
 	struct blocked *blocked = data;
 	struct blocked_row row = {.count = event->count};
 
 	if (event->kind == YETT_EVENT_ASKED) {
-		tell_asked(blocked, event->peer);
+		report_asked(blocked, event->peer);
 		return;
 	}
 	if (event->kind != YETT_EVENT_BLOCKED && event->kind != YETT_EVENT_UNREACHABLE)
@@ -95,12 +95,12 @@ static void take(const struct yett_event *event, void *data)
 	(void)blocked_print_peer(event->peer, row.peer);
 	if (event->kind == YETT_EVENT_UNREACHABLE) {
 		row.why = blocked_error_text(event->os_error);
-		add(&blocked->unreached, &row);
+		blocked_add(&blocked->unreached, &row);
 		return;
 	}
-	(void)print_rule(event->peer, row.mend);
+	(void)blocked_print_rule(event->peer, row.mend);
 	row.why = *row.mend ? "" : yett_blocked_text(event->peer->why);
-	add(&blocked->denied, &row);
+	blocked_add(&blocked->denied, &row);
 }
 
 void blocked_begin(struct blocked *blocked, struct yett_connection *connection,
@@ -108,8 +108,8 @@ void blocked_begin(struct blocked *blocked, struct yett_connection *connection,
 {
 	*blocked = (struct blocked){0};
 	if (info->network == YETT_NETWORK_LIMITED || info->network == YETT_NETWORK_OPEN)
-		(void)!yett_sandbox_follow(connection, info->id, take, blocked, &blocked->events,
-		                           NULL);
+		(void)!yett_sandbox_follow(connection, info->id, blocked_take, blocked,
+		                           &blocked->events, NULL);
 }
 
 int blocked_fd(const struct blocked *blocked)
@@ -125,7 +125,7 @@ void blocked_read(struct blocked *blocked)
 	blocked->events = NULL;
 }
 
-static void tell(const char *what, const struct blocked_list *list)
+static void blocked_report(const char *what, const struct blocked_list *list)
 {
 	char line[1024], allow[1024] = "";
 	size_t used = (size_t)snprintf(line, sizeof line, "network: %s", what), wanted = 0;
@@ -165,6 +165,6 @@ void blocked_end(struct blocked *blocked)
 		blocked_read(blocked);
 	yett_events_free(blocked->events);
 	blocked->events = NULL;
-	tell("denied", &blocked->denied);
-	tell("not reached", &blocked->unreached);
+	blocked_report("denied", &blocked->denied);
+	blocked_report("not reached", &blocked->unreached);
 }

@@ -26,11 +26,11 @@ OPTION_TEXT(set_store, struct checkpoint_choice, store)
 OPTION_TEXT(set_parent, struct checkpoint_choice, parent)
 OPTION_TEXT(set_node, struct checkpoint_choice, node)
 OPTION_TEXT(set_custom, struct checkpoint_choice, custom)
-OPTION_TEXT(set_sandbox, struct checkpoint_choice, sandbox)
+OPTION_TEXT(checkpoint_set_sandbox, struct checkpoint_choice, sandbox)
 OPTION_TEXT(set_snapshot, struct checkpoint_choice, snapshot)
 OPTION_FLAG(set_workspace, struct checkpoint_choice, workspace)
-OPTION_FLAG(set_kill, struct checkpoint_choice, kill)
-OPTION_FLAG(set_yes, struct checkpoint_choice, yes)
+OPTION_FLAG(checkpoint_set_kill, struct checkpoint_choice, kill)
+OPTION_FLAG(checkpoint_set_yes, struct checkpoint_choice, yes)
 
 static int set_step(void *into, const char *value, struct yett_error *error)
 {
@@ -88,7 +88,7 @@ bool checkpoint_parse_time(const char *text, uint64_t *ret_ms)
 }
 
 /* Checks only the length; the library checks the rest. */
-static bool is_id(const char *text)
+static bool checkpoint_is_id(const char *text)
 {
 	return strlen(text) == YETT_CHECKPOINT_ID_SIZE - 1;
 }
@@ -99,7 +99,7 @@ static int set_bound(const char *name, const char *value, const char **bound,
 	uint64_t ms;
 
 	*bound = value;
-	if (is_id(value) || checkpoint_parse_time(value, &ms))
+	if (checkpoint_is_id(value) || checkpoint_parse_time(value, &ms))
 		return 0;
 	return error_set(
 		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
@@ -107,7 +107,7 @@ static int set_bound(const char *name, const char *value, const char **bound,
 		name, value);
 }
 
-static int set_before(void *into, const char *value, struct yett_error *error)
+static int checkpoint_set_before(void *into, const char *value, struct yett_error *error)
 {
 	return set_bound("before", value, &((struct checkpoint_choice *)into)->before, error);
 }
@@ -125,14 +125,15 @@ const struct option checkpoint_options[] = {
 	{0, "tag", "TAG", "put: add this tag; list: list only those with it; repeatable", set_tag},
 	{0, "custom", "JSON", "put: add further metadata, a JSON object", set_custom},
 	{0, "sandbox", "SANDBOX|STORE",
-         "put: record the sandbox or store that belongs to the checkpoint", set_sandbox},
+         "put: record the sandbox or store that belongs to the checkpoint", checkpoint_set_sandbox},
 	{0, "snapshot", "SNAPSHOT", "put: record the snapshot of that store", set_snapshot},
 	{0, "workspace", NULL, "rollback: roll the recorded store back to its snapshot, too",
          set_workspace},
-	{0, "kill", NULL, "rollback: see yett snapshot rollback", set_kill},
-	{'y', "yes", NULL, "rollback: do not ask for confirmation", set_yes},
+	{0, "kill", NULL, "rollback: see yett snapshot rollback", checkpoint_set_kill},
+	{'y', "yes", NULL, "rollback: do not ask for confirmation", checkpoint_set_yes},
 	{'n', "limit", "N", "list: list at most N of the last ones (100)", set_limit},
-	{0, "before", "ID|TIME", "list: list only those put before this one", set_before},
+	{0, "before", "ID|TIME", "list: list only those put before this one",
+         checkpoint_set_before},
 	{0, "after", "ID|TIME", "list: list only those put after this one", set_after},
 	{0, "store", "FILE", "use this database (~/.local/state/yett/checkpoints.db)", set_store},
 	{0},
@@ -187,13 +188,13 @@ static void json_checkpoint(struct json *json, const char *name,
 	json_close(json);
 }
 
-static void print_text(const char *text)
+static void checkpoint_print_text(const char *text)
 {
 	(void)fputs("  ", stdout);
 	output_text(stdout, text ? text : "-", false);
 }
 
-static void print_row(const struct yett_checkpoint *checkpoint)
+static void checkpoint_print_row(const struct yett_checkpoint *checkpoint)
 {
 	char created[32], size[32];
 
@@ -201,9 +202,9 @@ static void print_row(const struct yett_checkpoint *checkpoint)
 	output_size(size, sizeof size, checkpoint->state_size);
 	(void)printf("%-36s  %-24s  %9s  %6lld", checkpoint->id, created, size,
 	             (long long)checkpoint->step);
-	print_text(checkpoint->thread);
-	print_text(checkpoint->node);
-	print_text(checkpoint->sandbox);
+	checkpoint_print_text(checkpoint->thread);
+	checkpoint_print_text(checkpoint->node);
+	checkpoint_print_text(checkpoint->sandbox);
 	if (checkpoint->snapshot) {
 		(void)putchar(':');
 		output_text(stdout, checkpoint->snapshot, false);
@@ -215,7 +216,7 @@ static void print_row(const struct yett_checkpoint *checkpoint)
 	(void)putchar('\n');
 }
 
-static void tell_list(const struct checkpoint_run *run, struct yett_checkpoint_list *list)
+static void report_list(const struct checkpoint_run *run, struct yett_checkpoint_list *list)
 {
 	struct json *json = output_json();
 
@@ -228,14 +229,14 @@ static void tell_list(const struct checkpoint_run *run, struct yett_checkpoint_l
 		if (json)
 			json_checkpoint(json, NULL, run->library.yett_checkpoint_list_get(list, i));
 		else
-			print_row(run->library.yett_checkpoint_list_get(list, i));
+			checkpoint_print_row(run->library.yett_checkpoint_list_get(list, i));
 	}
 	if (json)
 		json_close(json);
 	run->library.yett_checkpoint_list_free(list);
 }
 
-static void tell_removed(uint64_t count)
+static void report_removed(uint64_t count)
 {
 	if (output_json())
 		json_number(output_json(), "removed", count);
@@ -248,8 +249,8 @@ static void tell_removed(uint64_t count)
  * Writes the state unchanged to stdout, or into the JSON document if that goes to stdout. Frees
  * `checkpoint`.
  */
-static int tell_state(const struct checkpoint_run *run, struct yett_checkpoint *checkpoint,
-                      struct yett_error *error)
+static int checkpoint_report_state(const struct checkpoint_run *run,
+                                   struct yett_checkpoint *checkpoint, struct yett_error *error)
 {
 	int r = 0;
 
@@ -264,8 +265,8 @@ static int tell_state(const struct checkpoint_run *run, struct yett_checkpoint *
 }
 
 /* Reads the whole file, or stdin for NULL or "-". The caller frees *ret_bytes. */
-static int read_state(const char *file, char **ret_bytes, size_t *ret_size,
-                      struct yett_error *error)
+static int checkpoint_read_state(const char *file, char **ret_bytes, size_t *ret_size,
+                                 struct yett_error *error)
 {
 	bool is_stdin = !file || strcmp(file, "-") == 0;
 	_cleanup_fd_ int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
@@ -304,7 +305,7 @@ static int read_state(const char *file, char **ret_bytes, size_t *ret_size,
 }
 
 /* Opens the store. Only put creates one that is missing (`is_made`). */
-static int open_store(struct checkpoint_run *run, bool is_made, struct yett_error *error)
+static int checkpoint_open_store(struct checkpoint_run *run, bool is_made, struct yett_error *error)
 {
 	const struct yett_checkpoint_store_options options = {
 		.size = sizeof options,
@@ -314,7 +315,7 @@ static int open_store(struct checkpoint_run *run, bool is_made, struct yett_erro
 	return run->library.yett_checkpoint_store_open(&options, &run->store, error);
 }
 
-static int put(struct checkpoint_run *run, struct yett_error *error)
+static int checkpoint_put(struct checkpoint_run *run, struct yett_error *error)
 {
 	const struct checkpoint_choice *choice = run->choice;
 	struct yett_checkpoint_put_options options = {
@@ -331,12 +332,12 @@ static int put(struct checkpoint_run *run, struct yett_error *error)
 	struct yett_checkpoint *checkpoint;
 	_cleanup_free_ char *bytes = NULL;
 	uint64_t pruned;
-	int r = read_state(run->count > 1 ? run->operands[1] : NULL, &bytes, &options.state_size,
-	                   error);
+	int r = checkpoint_read_state(run->count > 1 ? run->operands[1] : NULL, &bytes,
+	                              &options.state_size, error);
 
 	options.state = bytes;
 	if (r == 0)
-		r = open_store(run, true, error);
+		r = checkpoint_open_store(run, true, error);
 	if (r == 0)
 		r = run->library.yett_checkpoint_put(run->store, &options, &checkpoint, &pruned,
 		                                     error);
@@ -356,21 +357,21 @@ static int put(struct checkpoint_run *run, struct yett_error *error)
 	return 0;
 }
 
-static int get(struct checkpoint_run *run, struct yett_error *error)
+static int checkpoint_get(struct checkpoint_run *run, struct yett_error *error)
 {
 	struct yett_checkpoint *checkpoint;
 	int r = run->library.yett_checkpoint_get(run->store, run->operands[0], &checkpoint, error);
 
-	return r ? r : tell_state(run, checkpoint, error);
+	return r ? r : checkpoint_report_state(run, checkpoint, error);
 }
 
-static int latest(struct checkpoint_run *run, struct yett_error *error)
+static int checkpoint_latest(struct checkpoint_run *run, struct yett_error *error)
 {
 	struct yett_checkpoint *checkpoint;
 	int r = run->library.yett_checkpoint_latest(run->store, run->operands[0], &checkpoint,
 	                                            error);
 
-	return r ? r : tell_state(run, checkpoint, error);
+	return r ? r : checkpoint_report_state(run, checkpoint, error);
 }
 
 /*
@@ -388,7 +389,7 @@ static const char *bound(const struct checkpoint_run *run, const char *text,
 	return id;
 }
 
-static int list(struct checkpoint_run *run, struct yett_error *error)
+static int checkpoint_list(struct checkpoint_run *run, struct yett_error *error)
 {
 	char before[YETT_CHECKPOINT_ID_SIZE], after[YETT_CHECKPOINT_ID_SIZE];
 	const struct checkpoint_choice *choice = run->choice;
@@ -408,7 +409,7 @@ static int list(struct checkpoint_run *run, struct yett_error *error)
 		                 "a list is of one --tag");
 	r = run->library.yett_checkpoints_list(run->store, &options, &found, error);
 	if (r == 0)
-		tell_list(run, found);
+		report_list(run, found);
 	return r;
 }
 
@@ -418,7 +419,7 @@ static int history(struct checkpoint_run *run, struct yett_error *error)
 	int r = run->library.yett_checkpoint_history(run->store, run->operands[0], &found, error);
 
 	if (r == 0)
-		tell_list(run, found);
+		report_list(run, found);
 	return r;
 }
 
@@ -426,7 +427,7 @@ static int history(struct checkpoint_run *run, struct yett_error *error)
  * Rolls the store back to the snapshot of the checkpoint. Do this before rolling the thread back:
  * if it fails, the thread stays as it was.
  */
-static int go_back(struct checkpoint_run *run, struct yett_error *error)
+static int checkpoint_go_back(struct checkpoint_run *run, struct yett_error *error)
 {
 	const unsigned flags =
 		(run->choice->kill ? SNAPSHOT_KILL : 0u) | (run->choice->yes ? SNAPSHOT_YES : 0u);
@@ -453,7 +454,7 @@ static int rollback(struct checkpoint_run *run, struct yett_error *error)
 {
 	struct yett_checkpoint *checkpoint;
 	uint64_t removed;
-	int r = run->choice->workspace ? go_back(run, error) : 0;
+	int r = run->choice->workspace ? checkpoint_go_back(run, error) : 0;
 
 	if (r)
 		return r;
@@ -463,7 +464,7 @@ static int rollback(struct checkpoint_run *run, struct yett_error *error)
 		return r;
 	if (output_json())
 		json_checkpoint(output_json(), "checkpoint", checkpoint);
-	tell_removed(removed);
+	report_removed(removed);
 	if (!output_json() && checkpoint->snapshot && !run->choice->workspace) {
 		(void)fputs("its sandbox ", stdout);
 		output_text(stdout, checkpoint->sandbox, false);
@@ -480,7 +481,7 @@ static int delete_one(struct checkpoint_run *run, struct yett_error *error)
 	int r = run->library.yett_checkpoint_delete(run->store, run->operands[0], error);
 
 	if (r == 0)
-		tell_removed(1);
+		report_removed(1);
 	return r;
 }
 
@@ -491,7 +492,7 @@ static int delete_thread(struct checkpoint_run *run, struct yett_error *error)
 	                                                   error);
 
 	if (r == 0)
-		tell_removed(removed);
+		report_removed(removed);
 	return r;
 }
 
@@ -504,17 +505,17 @@ static const struct checkpoint_action {
 	unsigned takes;
 	int (*run)(struct checkpoint_run *run, struct yett_error *error);
 } actions[] = {
-	{"put", "THREAD [FILE|-]", 1, 2, OF_PUT | OF_TAG, put},
-	{"get", "ID", 1, 1, 0, get},
-	{"latest", "THREAD", 1, 1, 0, latest},
-	{"list", "[THREAD]", 0, 1, OF_LIST | OF_TAG, list},
+	{"put", "THREAD [FILE|-]", 1, 2, OF_PUT | OF_TAG, checkpoint_put},
+	{"get", "ID", 1, 1, 0, checkpoint_get},
+	{"latest", "THREAD", 1, 1, 0, checkpoint_latest},
+	{"list", "[THREAD]", 0, 1, OF_LIST | OF_TAG, checkpoint_list},
 	{"history", "ID", 1, 1, 0, history},
 	{"rollback", "THREAD ID", 2, 2, OF_BACK, rollback},
 	{"delete", "ID", 1, 1, 0, delete_one},
 	{"delete-thread", "THREAD", 1, 1, 0, delete_thread},
 };
 
-static const struct checkpoint_action *find(const char *name)
+static const struct checkpoint_action *checkpoint_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
 		if (strcmp(actions[i].name, name) == 0)
@@ -555,8 +556,8 @@ static const char *find_idle(const struct checkpoint_choice *choice,
 /*
  * Checks the action, its operands and its options. Returns 0, or an error that says what is valid.
  */
-static int check(const char *name, const struct checkpoint_action *action, size_t count,
-                 const struct checkpoint_choice *choice, struct yett_error *error)
+static int checkpoint_check(const char *name, const struct checkpoint_action *action, size_t count,
+                            const struct checkpoint_choice *choice, struct yett_error *error)
 {
 	char names[128] = "";
 
@@ -591,17 +592,18 @@ int checkpoint_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	action = find(argv[first]);
+	action = checkpoint_find(argv[first]);
 	run = (struct checkpoint_run){.choice = &choice,
 	                              .operands = argv + first + 1,
 	                              .count = (size_t)(argc - first - 1)};
-	if (check(argv[first], action, run.count, &choice, &error)) {
+	if (checkpoint_check(argv[first], action, run.count, &choice, &error)) {
 		output_error(&error);
 		return EXIT_USAGE;
 	}
 	r = checkpoint_library_load(&run.library, &error);
-	if (r == 0 && action->run != put) /* put reads the state before it opens the store */
-		r = open_store(&run, false, &error);
+	if (r == 0 &&
+	    action->run != checkpoint_put) /* put reads the state before it opens the store */
+		r = checkpoint_open_store(&run, false, &error);
 	if (r == 0)
 		r = action->run(&run, &error);
 	if (run.store)

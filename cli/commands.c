@@ -77,7 +77,7 @@ const struct option kill_options[] = {
 	{0},
 };
 
-static int set_directory(void *into, const char *value, struct yett_error *error)
+static int cli_commands_set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
@@ -98,7 +98,8 @@ static int set_unset(void *into, const char *value, struct yett_error *error)
 }
 
 const struct option env_options[] = {
-	{'C', "directory", "DIR", "set the directory that commands start in", set_directory},
+	{'C', "directory", "DIR", "set the directory that commands start in",
+         cli_commands_set_directory},
 	{'u', "unset", "NAME", "unset a variable", set_unset},
 	CONNECT_OPTIONS,
 	{0},
@@ -157,7 +158,7 @@ static void json_command(struct json *json, const char *name, const struct yett_
 	json_close(json);
 }
 
-static void print_row(const struct yett_command_status *s)
+static void cli_commands_print_row(const struct yett_command_status *s)
 {
 	char status[32] = "-", wall[STATS_TEXT_SIZE];
 
@@ -199,7 +200,7 @@ int commands_print(struct yett_connection *connection, const char *id_or_name, b
 		else if (quiet)
 			(void)printf("%llu\n", (unsigned long long)status->id);
 		else
-			print_row(status);
+			cli_commands_print_row(status);
 	}
 	if (json)
 		json_close(json);
@@ -251,10 +252,12 @@ int kill_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_error error = {0};
 	int first, failed = 0,
 		   r = manage_begin(self, argc, argv, &options.common, &first, &connection);
-	bool is_all = first + 1 == argc, is_kill = options.signal == 0 || options.signal == SIGKILL;
+	bool is_all, is_kill;
 
 	if (r >= 0)
 		return r;
+	is_all = first + 1 == argc;
+	is_kill = options.signal == 0 || options.signal == SIGKILL;
 	r = is_all && is_kill ? yett_sandbox_kill(connection, argv[first], &error)
 	                      : yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0 && is_all && !is_kill)
@@ -262,8 +265,8 @@ int kill_main(const struct subcommand *self, int argc, char **argv)
 	if (output_json())
 		json_open(output_json(), "commands", '[');
 	for (int at = first + 1; r == 0 && at < argc; at++)
-		failed |= manage_tell(argv[at], kill_one(sandbox, argv[at], options.signal, &error),
-		                      &error);
+		failed |= manage_report(
+			argv[at], kill_one(sandbox, argv[at], options.signal, &error), &error);
 	if (output_json())
 		json_close(output_json());
 	if (r)
@@ -337,8 +340,8 @@ static int write_outputs(struct yett_sandbox *sandbox, uint64_t id, struct yett_
  * Waits for the command, reports the limit that ended it, if any, and prints its result. Returns 0
  * or an error code; *ret_code becomes the exit code for the command's result.
  */
-static int wait_for(struct yett_sandbox *sandbox, uint64_t id, bool with_output, int *ret_code,
-                    struct yett_error *error)
+static int cli_commands_wait_for(struct yett_sandbox *sandbox, uint64_t id, bool with_output,
+                                 int *ret_code, struct yett_error *error)
 {
 	struct yett_command *command = NULL;
 	const struct yett_result *ended_with;
@@ -389,7 +392,7 @@ int wait_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0)
-		r = wait_for(sandbox, id, options.output, &code, &error);
+		r = cli_commands_wait_for(sandbox, id, options.output, &code, &error);
 	if (r) {
 		output_error(&error);
 		code = run_exit_code_of_error(&error);
@@ -420,7 +423,7 @@ static void follow_output(struct yett_command *command, enum yett_stream stream,
  * Prints the output until the command has ended, whose result is not reported here, or until stdout
  * cannot be written any more.
  */
-static int follow(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error)
+static int cli_commands_follow(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error)
 {
 	const struct yett_follow_options options = {.size = sizeof options,
 	                                            .on_output = follow_output};
@@ -464,7 +467,7 @@ int logs_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0 && options.follow)
-		r = follow(sandbox, id, &error);
+		r = cli_commands_follow(sandbox, id, &error);
 	else if (r == 0 && !output_json_has_stdout())
 		r = write_outputs(sandbox, id, &error);
 	if (r == 0 && output_json())

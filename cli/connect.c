@@ -52,7 +52,7 @@ static void note_fallback(void)
 		            path, group);
 }
 
-int connect_with_key(const struct connect_choice *choice, bool tell,
+int connect_with_key(const struct connect_choice *choice, bool report,
                      struct yett_connection **ret_connection, struct yett_error *error)
 {
 	char path[4096];
@@ -61,10 +61,10 @@ int connect_with_key(const struct connect_choice *choice, bool tell,
 
 	if (r)
 		return r;
-	if (tell && created && yett_key_path(path, sizeof path, NULL) == 0)
+	if (report && created && yett_key_path(path, sizeof path, NULL) == 0)
 		output_note("made the key %s and enrolled it in authorized_keys beside it", path);
 	r = connect_without_key(choice, ret_connection, error);
-	if (r == 0 && tell && geteuid() != 0 &&
+	if (r == 0 && report && geteuid() != 0 &&
 	    yett_connection_start(*ret_connection) == YETT_START_PERSONAL)
 		note_fallback();
 	return r;
@@ -116,12 +116,12 @@ int connect_own(const struct connect_choice *choice, const struct yett_connectio
 	return yett_connect(&options, ret_connection, NULL);
 }
 
-int connect_for(const struct connect_choice *choice, bool tell, const char *sandbox,
+int connect_for(const struct connect_choice *choice, bool report, const char *sandbox,
                 struct yett_connection **ret_connection, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	struct yett_connection *own = NULL;
-	int r = connect_with_key(choice, tell, ret_connection, error);
+	int r = connect_with_key(choice, report, ret_connection, error);
 
 	/*
 	 * Ask the caller's own helper first: the service would log that it does not know the name.

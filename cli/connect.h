@@ -22,7 +22,7 @@ struct connect_choice {
  * Connects. If no key was chosen and the caller has none, makes the caller's own key first; prints
  * a note about that if `tell` is set.
  */
-_must_check_ int connect_with_key(const struct connect_choice *choice, bool tell,
+_must_check_ int connect_with_key(const struct connect_choice *choice, bool report,
                                   struct yett_connection **ret_connection,
                                   struct yett_error *error);
 
@@ -31,7 +31,7 @@ _must_check_ int connect_with_key(const struct connect_choice *choice, bool tell
  * was made without root, before the service was started, keeps running, and only its own helper
  * knows it.
  */
-_must_check_ int connect_for(const struct connect_choice *choice, bool tell, const char *sandbox,
+_must_check_ int connect_for(const struct connect_choice *choice, bool report, const char *sandbox,
                              struct yett_connection **ret_connection, struct yett_error *error);
 
 /*

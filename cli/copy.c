@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "cli/output.h"
 
-static void print_skipped(const char *path, const char *why, void *data)
+static void cli_copy_print_skipped(const char *path, const char *why, void *data)
 {
 	(void)data;
 	output_note("%s: %s", path, why);
@@ -75,7 +75,7 @@ int copy_one(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *c
              struct copied *ret_copied, struct yett_error *error)
 {
 	const struct yett_copy_options options = {.size = sizeof options,
-	                                          .on_skipped = print_skipped};
+	                                          .on_skipped = cli_copy_print_skipped};
 	struct yett_copy_result *result = NULL;
 	struct copied copied = {0};
 	int r = is_out ? check_link(copy->to, error) : 0;

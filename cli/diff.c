@@ -61,7 +61,8 @@ struct asking {
  * Starts yett-diff. All numbers in its arguments are descriptors; programs/diff/main.c describes
  * the arguments.
  */
-static int start(struct asking *asking, const char *form, char **paths, struct yett_error *error)
+static int diff_start(struct asking *asking, const char *form, char **paths,
+                      struct yett_error *error)
 {
 	const struct store *store = &asking->store;
 	char layers[STORE_LAYERS_MAX * NUMBER_SIZE] = "0", hidden[NUMBER_SIZE] = "-",
@@ -115,7 +116,7 @@ static const char *choose_form(const struct diff_options *options, struct patch_
 	return ret_style->is_coloured ? "patch-marked" : "patch";
 }
 
-static void put_json(FILE *from)
+static void diff_put_json(FILE *from)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t room = 0;
@@ -130,12 +131,12 @@ static void put_json(FILE *from)
  * Prints the output, if need be through a pager. Returns whether the user left the pager before the
  * end. Closes `from`.
  */
-static bool show(const struct asking *asking, FILE *from)
+static bool diff_show(const struct asking *asking, FILE *from)
 {
 	struct pager pager;
 
 	if (output_json()) {
-		put_json(from);
+		diff_put_json(from);
 		(void)fclose(from);
 		return false;
 	}
@@ -146,10 +147,10 @@ static bool show(const struct asking *asking, FILE *from)
 }
 
 /* Prints the output and the notes, and waits for yett-diff. Returns the exit code. */
-static int finish(const struct yett_work *work, const struct asking *asking)
+static int diff_finish(const struct yett_work *work, const struct asking *asking)
 {
 	FILE *out = fdopen(asking->review.out, "r"), *notes = fdopen(asking->review.notes, "r");
-	bool is_left = out && show(asking, out);
+	bool is_left = out && diff_show(asking, out);
 	int status = 0;
 
 	if (work->is_used && !asking->is_snapshot)
@@ -161,7 +162,7 @@ static int finish(const struct yett_work *work, const struct asking *asking)
 			"%s is another directory than the one that the store was made over: the changes are told against what is there now",
 			work->source);
 	if (notes) {
-		review_tell(notes);
+		review_report(notes);
 		(void)fclose(notes);
 	}
 	while (waitpid(asking->review.pid, &status, 0) < 0 && errno == EINTR)
@@ -218,7 +219,7 @@ static int diff(const struct yett_work *work, const char *snapshot,
 		return EXIT_SUCCESS;
 	}
 	if (r == 0)
-		r = start(&asking, form, paths, &error);
+		r = diff_start(&asking, form, paths, &error);
 	store_close(&asking.store);
 	if (r) {
 		fd_close(asking.review.out);
@@ -231,7 +232,7 @@ static int diff(const struct yett_work *work, const char *snapshot,
 		json_text(output_json(), "source", work->source);
 		json_bool(output_json(), "used", work->is_used);
 	}
-	return finish(work, &asking);
+	return diff_finish(work, &asking);
 }
 
 int diff_main(const struct subcommand *self, int argc, char **argv)

@@ -26,16 +26,16 @@ struct doctor_run_options {
 OPTION_TEXT(set_socket, struct doctor_run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct doctor_run_options, connect.key_path)
 OPTION_TEXT(set_policy, struct doctor_run_options, policy)
-OPTION_TEXT(set_profile, struct doctor_run_options, profile)
-OPTION_FLAG(set_capabilities, struct doctor_run_options, capabilities)
+OPTION_TEXT(doctor_set_profile, struct doctor_run_options, profile)
+OPTION_FLAG(doctor_set_capabilities, struct doctor_run_options, capabilities)
 
 const struct option doctor_options[] = {
 	CONNECT_OPTIONS,
 	{0, "policy", "FILE", "check this policy of the service (" YETT_POLICY_PATH ")",
          set_policy},
 	{0, "capabilities", NULL, "list instead which capabilities your sandboxes can have",
-         set_capabilities},
-	{'p', "profile", "PROFILE", "list them for this profile (default)", set_profile},
+         doctor_set_capabilities},
+	{'p', "profile", "PROFILE", "list them for this profile (default)", doctor_set_profile},
 	{0},
 };
 
@@ -187,7 +187,7 @@ static bool look_key(const char *chosen, struct doctor_finding *finding)
  * Reports the notes of policy_check(), whose text is a line for each note and a last line that is
  * none: the first note, and how many more there are.
  */
-static void tell_notes(const char *text, struct doctor_finding *finding)
+static void report_notes(const char *text, struct doctor_finding *finding)
 {
 	size_t count = 0;
 
@@ -220,7 +220,7 @@ static void look_policy(const char *path, struct doctor_finding *finding)
 	}
 	r = policy_check(path, &text, &is_read, &error);
 	if (r == 0)
-		tell_notes(text, finding);
+		report_notes(text, finding);
 	else if (r == YETT_E_PERMISSION_DENIED)
 		doctor_found(finding, DOCTOR_OK, NULL, "%s is for root to read, and to check",
 		             path ? path : YETT_POLICY_PATH);
@@ -345,7 +345,8 @@ struct doctor_report {
 };
 
 /* Prints a finding, and clears it for the next check. */
-static void add(struct doctor_report *report, const char *name, struct doctor_finding *finding)
+static void doctor_add(struct doctor_report *report, const char *name,
+                       struct doctor_finding *finding)
 {
 	if (output_json())
 		json_finding(output_json(), name, finding);
@@ -379,7 +380,7 @@ static void print_capability(const struct yett_capability *c)
 	}
 }
 
-static int tell_capabilities(const struct doctor_run_options *options)
+static int report_capabilities(const struct doctor_run_options *options)
 {
 	struct yett_capability_list *list = NULL;
 	struct yett_connection *connection = NULL;
@@ -421,36 +422,36 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (options.capabilities)
-		return tell_capabilities(&options);
+		return report_capabilities(&options);
 	if (output_json())
 		json_open(output_json(), "checks", '[');
 	for (const struct doctor_check *c = doctor_machine; c->name; c++) {
 		c->look(&finding);
-		add(&report, c->name, &finding);
+		doctor_add(&report, c->name, &finding);
 	}
 	look_policy(options.policy, &finding);
-	add(&report, "policy", &finding);
+	doctor_add(&report, "policy", &finding);
 	has_key = look_key(options.connect.key_path, &finding);
-	add(&report, "key", &finding);
+	doctor_add(&report, "key", &finding);
 	look_start(&options.connect, &connection, &finding);
-	add(&report, "start", &finding);
+	doctor_add(&report, "start", &finding);
 	is_rootless = connection && yett_connection_start(connection) == YETT_START_PERSONAL &&
 	              geteuid() != 0;
 	doctor_look_network(is_rootless, &finding);
 	if (report.works)
 		doctor_add_host_network(is_rootless, &finding);
-	add(&report, "network", &finding);
+	doctor_add(&report, "network", &finding);
 	if (connection) {
 		/* The result of a trial counts more than the earlier findings. */
 		report.works = report.works || has_key;
 		(has_key ? look_trial : look_plan)(connection, &finding);
-		add(&report, "trial", &finding);
+		doctor_add(&report, "trial", &finding);
 	}
 	if (report.works && has_key && is_rootless) {
 		look_network(connection, &finding);
-		add(&report, "network", &finding);
+		doctor_add(&report, "network", &finding);
 	} else if (report.works && has_key && look_ports(connection, &finding)) {
-		add(&report, "network", &finding);
+		doctor_add(&report, "network", &finding);
 	}
 	yett_connection_close(connection);
 	if (output_json()) {

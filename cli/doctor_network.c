@@ -57,7 +57,7 @@ static bool read_routes(char *out, size_t size)
 	return n > 0;
 }
 
-static bool has_ipv6(void)
+static bool doctor_network_has_ipv6(void)
 {
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -100,7 +100,7 @@ void doctor_look_network(bool is_rootless, struct doctor_finding *finding)
 			finding, DOCTOR_WEAKER,
 			"boot with systemd.unified_cgroup_hierarchy=1, or a kernel with memory.kmem.tcp",
 			"connections can be caught, but what they hold of memory has no limit: cgroup v1 has no memory.kmem.tcp here");
-	else if (!has_ipv6())
+	else if (!doctor_network_has_ipv6())
 		doctor_found(finding, DOCTOR_OK, "boot without ipv6.disable=1 to reach IPv6",
 		             "connections can be caught, of IPv4 only: IPv6 is off");
 	else

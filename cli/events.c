@@ -88,7 +88,7 @@ static void print_peer(const struct yett_event *e)
 		(void)printf(", %llu times", (unsigned long long)e->count);
 }
 
-static void print_line(const char *name, const struct yett_event *e)
+static void cli_events_print_line(const char *name, const struct yett_event *e)
 {
 	events_print_time(e->time_ms);
 	if (e->lost)
@@ -195,15 +195,15 @@ void events_print_json(struct json *json, const char *id, const struct yett_even
 	output_json_line();
 }
 
-static void print_event(const char *name, const char *id, const struct yett_event *event)
+static void cli_events_print_event(const char *name, const char *id, const struct yett_event *event)
 {
 	if (output_json())
 		events_print_json(output_json(), id, event);
 	else
-		print_line(name, event);
+		cli_events_print_line(name, event);
 }
 
-static void take_event(const struct yett_event *event, void *data)
+static void cli_events_take_event(const struct yett_event *event, void *data)
 {
 	struct follower *follower = data;
 
@@ -211,16 +211,16 @@ static void take_event(const struct yett_event *event, void *data)
 	follower->print(follower->name, yett_events_id(follower->events), event);
 }
 
-static int follow(struct yett_connection *connection, const char *sandbox, const char *name,
-                  struct follower *follower, struct yett_error *error)
+static int cli_events_follow(struct yett_connection *connection, const char *sandbox,
+                             const char *name, struct follower *follower, struct yett_error *error)
 {
 	*follower = (struct follower){.print = follower->print};
 	(void)snprintf(follower->name, sizeof follower->name, "%s", name);
-	return yett_sandbox_follow(connection, sandbox, take_event, follower, &follower->events,
-	                           error);
+	return yett_sandbox_follow(connection, sandbox, cli_events_take_event, follower,
+	                           &follower->events, error);
 }
 
-static int no_memory(struct yett_error *error)
+static int cli_events_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 	                 "there is not enough memory to follow sandboxes");
@@ -245,15 +245,15 @@ static int follow_all(struct yett_connection *connection, bool all, events_print
 
 	*ret_followers = r == 0 ? make_followers(count, print) : NULL;
 	if (r == 0 && !*ret_followers)
-		r = no_memory(error);
+		r = cli_events_no_memory(error);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const struct yett_sandbox_status *status = yett_sandbox_list_get(list, i);
 		const char *id = status->info->id;
 
 		if (status->state != YETT_STATE_RUNNING && status->state != YETT_STATE_PAUSED)
 			continue;
-		r = follow(connection, id, *status->name ? status->name : id,
-		           &(*ret_followers)[*ret_count], error);
+		r = cli_events_follow(connection, id, *status->name ? status->name : id,
+		                      &(*ret_followers)[*ret_count], error);
 		if (r == 0)
 			++*ret_count;
 		else if (r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING)
@@ -264,14 +264,14 @@ static int follow_all(struct yett_connection *connection, bool all, events_print
 }
 
 /* Prints events until all sandboxes have ended, or nobody reads stdout any more. */
-static int tell(struct follower *followers, size_t count, struct yett_error *error)
+static int cli_events_report(struct follower *followers, size_t count, struct yett_error *error)
 {
 	_cleanup_free_ struct pollfd *wait = calloc(count + 1, sizeof *wait);
 	size_t left = count;
 	int result = 0;
 
 	if (!wait)
-		return no_memory(error);
+		return cli_events_no_memory(error);
 	for (size_t i = 0; i < count; i++)
 		wait[i] = (struct pollfd){.fd = yett_events_fd(followers[i].events),
 		                          .events = POLLIN};
@@ -303,8 +303,8 @@ static int tell(struct follower *followers, size_t count, struct yett_error *err
 	return result;
 }
 
-int events_tell(struct yett_connection *connection, const struct events_wanted *wanted,
-                events_print_fn print, struct yett_error *error)
+int events_report(struct yett_connection *connection, const struct events_wanted *wanted,
+                  events_print_fn print, struct yett_error *error)
 {
 	_cleanup_free_ struct follower *followers = NULL;
 	size_t count = 0;
@@ -314,15 +314,15 @@ int events_tell(struct yett_connection *connection, const struct events_wanted *
 		r = follow_all(connection, wanted->all, print, &followers, &count, error);
 	} else {
 		followers = make_followers(wanted->count, print);
-		r = followers ? 0 : no_memory(error);
+		r = followers ? 0 : cli_events_no_memory(error);
 		for (size_t i = 0; r == 0 && i < wanted->count; i++) {
-			r = follow(connection, wanted->names[i], wanted->names[i],
-			           &followers[count], error);
+			r = cli_events_follow(connection, wanted->names[i], wanted->names[i],
+			                      &followers[count], error);
 			count += r == 0;
 		}
 	}
 	if (r == 0)
-		r = tell(followers, count, error);
+		r = cli_events_report(followers, count, error);
 	for (size_t i = 0; i < count; i++)
 		yett_events_free(followers[i].events);
 	return r;
@@ -337,8 +337,9 @@ int events_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	r = events_tell(connection,
-	                &(struct events_wanted){argv + first, (size_t)(argc - first), options.all},
-	                print_event, &error);
+	r = events_report(
+		connection,
+		&(struct events_wanted){argv + first, (size_t)(argc - first), options.all},
+		cli_events_print_event, &error);
 	return manage_finish(connection, r, &error);
 }

@@ -25,8 +25,9 @@ struct events_wanted {
  * Prints the events of these sandboxes from now on, until all sandboxes have ended or nobody reads
  * stdout any more. Returns 0 or an error code.
  */
-_must_check_ int events_tell(struct yett_connection *connection, const struct events_wanted *wanted,
-                             events_print_fn print, struct yett_error *error);
+_must_check_ int events_report(struct yett_connection *connection,
+                               const struct events_wanted *wanted, events_print_fn print,
+                               struct yett_error *error);
 
 /* Prints the local time of day with milliseconds. */
 void events_print_time(uint64_t ms);

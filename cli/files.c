@@ -47,7 +47,7 @@ static int open_sandbox(struct files_run *run, const struct connect_choice *choi
  * Reports the error, if any, and closes the sandbox. Returns the exit code. The connection stays
  * open for another sandbox.
  */
-static int leave(struct files_run *run, int r)
+static int cli_files_leave(struct files_run *run, int r)
 {
 	if (r)
 		output_error(&run->error);
@@ -56,9 +56,9 @@ static int leave(struct files_run *run, int r)
 	return r == YETT_E_INVALID_REQUEST ? EXIT_USAGE : r ? EXIT_FAILED : 0;
 }
 
-static int finish(struct files_run *run, int r)
+static int cli_files_finish(struct files_run *run, int r)
 {
-	int code = leave(run, r);
+	int code = cli_files_leave(run, r);
 
 	yett_connection_close(run->connection);
 	return code;
@@ -72,7 +72,7 @@ static int not_a_path(struct files_run *run, const char *operand)
 }
 
 /* Adds the copy to the JSON document. One of the two paths is inside the sandbox. */
-static void tell_copied(const struct copied *copied, const struct run_copy *copy, bool is_out)
+static void report_copied(const struct copied *copied, const struct run_copy *copy, bool is_out)
 {
 	struct json *json = output_json();
 
@@ -114,9 +114,9 @@ int cp_main(const struct subcommand *self, int argc, char **argv)
 		                              from_inside ? to : to_inside};
 
 		r = copy_one(run.sandbox, from_inside != NULL, &copy, &copied, &run.error);
-		tell_copied(&copied, &copy, from_inside != NULL);
+		report_copied(&copied, &copy, from_inside != NULL);
 	}
-	return finish(&run, r);
+	return cli_files_finish(&run, r);
 }
 
 /*
@@ -180,7 +180,7 @@ static void list_free(struct list *list)
 	free(list->entries);
 }
 
-static int by_name(const void *a, const void *b)
+static int cli_files_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
@@ -230,7 +230,7 @@ static void json_entry(struct json *json, const struct entry *info)
 	json_close(json);
 }
 
-static void print_list(const struct list *list)
+static void cli_files_print_list(const struct list *list)
 {
 	struct json *json = output_json();
 
@@ -247,7 +247,7 @@ static void print_list(const struct list *list)
 }
 
 /* Lists the entries of a directory; for any other file, the file itself. */
-static int read_list(struct files_run *run, const char *path, struct list *list)
+static int cli_files_read_list(struct files_run *run, const char *path, struct list *list)
 {
 	struct yett_file_info *info = NULL;
 	int r = yett_file_stat(run->sandbox, path, YETT_FILE_FOLLOW, &info, NULL);
@@ -284,20 +284,20 @@ int ls_main(const struct subcommand *self, int argc, char **argv)
 	r = path ? open_sandbox(&run, &options.connect, argv[first])
 	         : not_a_path(&run, argv[first]);
 	if (r == 0)
-		r = read_list(&run, path, &list);
+		r = cli_files_read_list(&run, path, &list);
 	if (r == 0 && list.count)
-		qsort(list.entries, list.count, sizeof list.entries[0], by_name);
+		qsort(list.entries, list.count, sizeof list.entries[0], cli_files_by_name);
 	if (r == 0)
-		print_list(&list);
+		cli_files_print_list(&list);
 	list_free(&list);
-	return finish(&run, r);
+	return cli_files_finish(&run, r);
 }
 
 /*
  * Prints the file with pread(2): processes inside may share the file description and move its
  * offset.
  */
-static int print_file(struct files_run *run, const char *path)
+static int cli_files_print_file(struct files_run *run, const char *path)
 {
 	_cleanup_fd_ int fd = -1;
 	_cleanup_free_ char *chunk = malloc(COPY_CHUNK);
@@ -345,14 +345,15 @@ static int cat_one(struct files_run *run, const struct connect_choice *choice, c
 		json_text(json, "path", path);
 	}
 	if (r == 0)
-		r = output_json_has_stdout() ? json_file(run, path) : print_file(run, path);
+		r = output_json_has_stdout() ? json_file(run, path)
+		                             : cli_files_print_file(run, path);
 	if (r == 0)
 		run->error.code = YETT_OK;
 	if (json) {
 		output_json_error(json, "error", &run->error);
 		json_close(json);
 	}
-	return leave(run, r);
+	return cli_files_leave(run, r);
 }
 
 int cat_main(const struct subcommand *self, int argc, char **argv)

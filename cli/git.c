@@ -14,7 +14,7 @@
 OPTION_TEXT(set_socket, struct git_choice, connect.socket_path)
 OPTION_TEXT(set_key, struct git_choice, connect.key_path)
 
-static int set_directory(void *into, const char *value, struct yett_error *error)
+static int git_set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
@@ -33,7 +33,8 @@ static int set_max(void *into, const char *value, struct yett_error *error)
 }
 
 const struct option git_options[] = {
-	{'C', "directory", "DIR", "the repository inside (the copy-on-write share)", set_directory},
+	{'C', "directory", "DIR", "the repository inside (the copy-on-write share)",
+         git_set_directory},
 	{0, "max-size", "SIZE", "refuse packs larger than this (2G)", set_max},
 	CONNECT_OPTIONS,
 	{0},
@@ -43,8 +44,8 @@ const struct option git_options[] = {
  * Fetches the requested refs, without tags. Submodules are not fetched: the fetched commits name
  * their repositories, so the sandbox would choose where git connects to.
  */
-static int fetch(const struct git_choice *choice, const struct git_origin *origin, int count,
-                 char **refspecs, struct yett_error *error)
+static int git_fetch(const struct git_choice *choice, const struct git_origin *origin, int count,
+                     char **refspecs, struct yett_error *error)
 {
 	_cleanup_free_ char *url = git_origin_url(origin, choice);
 	const char *const words[] = {"fetch", "--no-tags", "--no-recurse-submodules", "--", url};
@@ -81,7 +82,7 @@ int git_main(const struct subcommand *self, int argc, char **argv)
 	named = first < argc ? argv[first++] : NULL;
 	r = git_origin_open(&origin, &choice, named, &error);
 	if (r == 0)
-		r = fetch(&choice, &origin, argc - first, argv + first, &error);
+		r = git_fetch(&choice, &origin, argc - first, argv + first, &error);
 	if (output_json() && origin.id[0])
 		json_text(output_json(), "sandbox", origin.id);
 	if (r)

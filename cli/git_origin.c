@@ -26,8 +26,9 @@ void git_origin_close(struct git_origin *origin)
  * Attaches the running sandbox `name`, or else finds the store that `name` means. A store has the
  * changes of a sandbox that has ended. The id of a store takes precedence.
  */
-static int find(struct git_origin *origin, const struct yett_work_list *list, const char *name,
-                const struct yett_work **ret_store, struct yett_error *error)
+static int git_origin_find(struct git_origin *origin, const struct yett_work_list *list,
+                           const char *name, const struct yett_work **ret_store,
+                           struct yett_error *error)
 {
 	const struct yett_work *store = NULL;
 	struct yett_error unknown = {0};
@@ -48,7 +49,8 @@ static int find(struct git_origin *origin, const struct yett_work_list *list, co
 	return 0;
 }
 
-static int make_sandbox(struct git_origin *origin, const char *store, struct yett_error *error)
+static int git_origin_make_sandbox(struct git_origin *origin, const char *store,
+                                   struct yett_error *error)
 {
 	const struct yett_share share = {
 		.size = sizeof share, .flags = YETT_SHARE_COW, .store = store};
@@ -98,9 +100,9 @@ int git_origin_open(struct git_origin *origin, const struct git_choice *choice, 
 		r = connect_for(&choice->connect, false, name, &origin->connection, error);
 	if (r)
 		return r;
-	r = find(origin, list, name, &store, error);
+	r = git_origin_find(origin, list, name, &store, error);
 	if (r == 0 && store && !store->is_used)
-		r = make_sandbox(origin, store->id, error);
+		r = git_origin_make_sandbox(origin, store->id, error);
 	else if (r == 0 && store)
 		r = yett_sandbox_attach(origin->connection, store->sandbox, &origin->sandbox,
 		                        error);
@@ -170,7 +172,7 @@ char *git_origin_url(const struct git_origin *origin, const struct git_choice *c
 }
 
 /* Lowers a limit to `most`; a lower limit stays. getrlimit(2) */
-static int lower(int resource, rlim_t most)
+static int git_origin_lower(int resource, rlim_t most)
 {
 	struct rlimit limit;
 
@@ -185,23 +187,24 @@ static int lower(int resource, rlim_t most)
  * Sets limits for git and what git starts, and so for this process: a small pack can contain
  * objects that unpack to any size.
  */
-static int limit(const struct git_choice *choice)
+static int git_origin_limit(const struct git_choice *choice)
 {
-	int r = lower(RLIMIT_FSIZE, choice->max_bytes);
+	int r = git_origin_lower(RLIMIT_FSIZE, choice->max_bytes);
 
 	if (r == 0)
-		r = lower(RLIMIT_DATA, GIT_MEMORY_BYTES);
-	return r < 0 ? r : lower(RLIMIT_CPU, GIT_CPU_SECONDS);
+		r = git_origin_lower(RLIMIT_DATA, GIT_MEMORY_BYTES);
+	return r < 0 ? r : git_origin_lower(RLIMIT_CPU, GIT_CPU_SECONDS);
 }
 
-static int start(const struct git_choice *choice, char **argv, int out, int errors, pid_t *ret_pid)
+static int git_origin_start(const struct git_choice *choice, char **argv, int out, int errors,
+                            pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
 	int r = posix_spawn_file_actions_init(&actions);
 
 	if (r != 0)
 		return -r;
-	r = setenv("GIT_ALLOW_PROTOCOL", "ext", true) < 0 ? errno : -limit(choice);
+	r = setenv("GIT_ALLOW_PROTOCOL", "ext", true) < 0 ? errno : -git_origin_limit(choice);
 	(void)signal(SIGXFSZ, SIG_IGN); /* git reports EFBIG itself */
 	if (r == 0)
 		r = posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
@@ -284,7 +287,7 @@ bool git_run(const struct git_choice *choice, const char *const *words, size_t c
 		memcpy(argv + ARRAY_SIZE(checked), words, count * sizeof *words);
 		for (size_t i = 0; i < more_count; i++)
 			argv[ARRAY_SIZE(checked) + count + i] = more[i];
-		r = start(choice, argv, out, errors[1], &pid);
+		r = git_origin_start(choice, argv, out, errors[1], &pid);
 	}
 	fd_close(errors[1]);
 	if (r < 0) {

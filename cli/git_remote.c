@@ -68,7 +68,7 @@ static bool is_branch(const char *name)
  * Passes a line of git ls-remote on: "HASH TAB NAME", or "ref: NAME TAB HEAD". Tags are omitted:
  * git would also fetch tags that point to what it fetches.
  */
-static void tell_ref(char *line)
+static void report_ref(char *line)
 {
 	char *tab = strchr(line, '\t');
 	size_t length = hash_length(line);
@@ -82,28 +82,28 @@ static void tell_ref(char *line)
 		(void)printf("%s %s\n", line, tab);
 }
 
-static bool list(struct remote *remote, struct yett_error *error)
+static bool git_remote_list(struct remote *remote, struct yett_error *error)
 {
 	const char *const words[] = {"ls-remote", "--symref", "--", remote->url};
 	char *refs[] = {(char *)"HEAD", (char *)"refs/heads/*"};
 	char line[GIT_LINE_SIZE];
 	size_t count = 0;
-	FILE *told = tmpfile();
-	bool is_told = told && git_run(&remote->choice, words, ARRAY_SIZE(words), refs,
-	                               ARRAY_SIZE(refs), fileno(told), error);
+	FILE *reported = tmpfile();
+	bool is_reported = reported && git_run(&remote->choice, words, ARRAY_SIZE(words), refs,
+	                                       ARRAY_SIZE(refs), fileno(reported), error);
 
-	if (!told)
+	if (!reported)
 		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                "no file for what is told of the refs: %m");
-	if (is_told)
-		rewind(told);
-	while (is_told && count++ < REFS_MAX && git_next_line(told, line))
-		tell_ref(line);
-	if (told)
-		(void)fclose(told);
-	if (is_told)
+	if (is_reported)
+		rewind(reported);
+	while (is_reported && count++ < REFS_MAX && git_next_line(reported, line))
+		report_ref(line);
+	if (reported)
+		(void)fclose(reported);
+	if (is_reported)
 		(void)putchar('\n');
-	return is_told;
+	return is_reported;
 }
 
 /* Handles "fetch HASH NAME". Fetches by hash, since the name may point to another commit by now. */
@@ -125,7 +125,7 @@ static bool add_wanted(struct remote *remote, const char *words, struct yett_err
 	return false;
 }
 
-static bool fetch(struct remote *remote, struct yett_error *error)
+static bool git_remote_fetch(struct remote *remote, struct yett_error *error)
 {
 	const char *const words[] = {"fetch",
 	                             "--quiet",
@@ -148,18 +148,18 @@ static bool fetch(struct remote *remote, struct yett_error *error)
  * Handles one line from git. Returns false at the end of the session, or after an error, which is
  * then in `error`.
  */
-static bool answer(struct remote *remote, const char *line, struct yett_error *error)
+static bool git_remote_answer(struct remote *remote, const char *line, struct yett_error *error)
 {
 	if (strcmp(line, "capabilities") == 0)
 		return fputs("fetch\noption\n\n", stdout) >= 0;
 	if (strncmp(line, "option ", 7) == 0)
 		return puts("unsupported") >= 0;
 	if (strcmp(line, "list") == 0)
-		return list(remote, error);
+		return git_remote_list(remote, error);
 	if (strncmp(line, "fetch ", 6) == 0)
 		return add_wanted(remote, line + 6, error);
 	if (!*line && remote->wanted_count)
-		return fetch(remote, error);
+		return git_remote_fetch(remote, error);
 	if (*line)
 		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 		                "of a sandbox can be fetched, and nothing else");
@@ -173,7 +173,7 @@ static void converse(struct remote *remote, struct yett_error *error)
 
 	while (getline(&line, &size, stdin) > 0) {
 		line[strcspn(line, "\n")] = '\0';
-		if (!answer(remote, line, error) || fflush(stdout) != 0)
+		if (!git_remote_answer(remote, line, error) || fflush(stdout) != 0)
 			break;
 	}
 	free(line);

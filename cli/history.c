@@ -26,7 +26,7 @@
 const struct option history_options[] = {{0}};
 
 /* Reads the whole file. NULL if it is missing, too large or cannot be read. */
-static char *read_file(int directory)
+static char *history_read_file(int directory)
 {
 	_cleanup_fd_ int fd =
 		openat(directory, SESSION_HISTORY, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -64,20 +64,20 @@ static char *make_line(const struct history_entry *entry)
 {
 	_cleanup_free_ char *words = NULL;
 	char status[32] = "failed", *line = NULL;
-	size_t length = 0, count = 0, told = 0, kept = 0;
+	size_t length = 0, count = 0, reported = 0, kept = 0;
 	FILE *file = open_memstream(&words, &length);
 
 	if (!file)
 		return NULL;
 	for (; entry->argv[count]; count++) {
-		if (told != count)
+		if (reported != count)
 			continue;
 		(void)fputc(' ', file);
 		lines_write_word(file, entry->argv[count]);
 		(void)fflush(file);
 		if (length > LINE_BYTES_MAX)
 			continue;
-		told++;
+		reported++;
 		kept = length;
 	}
 	if (fclose(file) != 0)
@@ -93,7 +93,7 @@ static char *make_line(const struct history_entry *entry)
 	               : line;
 }
 
-static int lock(int directory)
+static int history_lock(int directory)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
 	int fd = openat(directory, SESSION_HISTORY ".lock",
@@ -108,7 +108,7 @@ static int lock(int directory)
 }
 
 /* Appends the line. If a crash left the last line without its end, ends that line first. */
-static bool append(int directory, const char *line, bool is_torn)
+static bool history_append(int directory, const char *line, bool is_torn)
 {
 	_cleanup_fd_ int fd =
 		openat(directory, SESSION_HISTORY,
@@ -118,10 +118,10 @@ static bool append(int directory, const char *line, bool is_torn)
 	       write(fd, line, strlen(line)) == (ssize_t)strlen(line);
 }
 
-static bool add_line(int directory, const char *line)
+static bool history_add_line(int directory, const char *line)
 {
-	_cleanup_fd_ int held = lock(directory);
-	_cleanup_free_ char *text = held < 0 ? NULL : read_file(directory);
+	_cleanup_fd_ int held = history_lock(directory);
+	_cleanup_free_ char *text = held < 0 ? NULL : history_read_file(directory);
 	size_t lines = 0, length = text ? strlen(text) : 0;
 	const char *last = text ? last_lines(text, ENTRIES_MAX - 1, &lines) : NULL;
 	bool is_torn = length && text[length - 1] != '\n';
@@ -130,7 +130,7 @@ static bool add_line(int directory, const char *line)
 	if (held < 0)
 		return false;
 	if (lines < ENTRIES_MAX + SLACK)
-		return append(directory, line, is_torn);
+		return history_append(directory, line, is_torn);
 	file = lines_new_file(directory, SESSION_HISTORY ".new");
 	if (!file)
 		return false;
@@ -148,7 +148,7 @@ void history_add(const struct history_entry *entry)
 		return;
 	line = make_line(entry);
 	if (!line || session_open(name, SESSION_UNLOCKED, &session, NULL) != 0 ||
-	    !add_line(session.directory, line))
+	    !history_add_line(session.directory, line))
 		output_note("the command is not in the history of %s", name);
 	session_close(&session);
 }
@@ -171,22 +171,22 @@ static void print_word(char *word)
 
 static void print_words(char *rest, uint64_t count)
 {
-	uint64_t told = 0;
+	uint64_t reported = 0;
 	char *word;
 
-	while (told < count && (word = strsep(&rest, " ")) && lines_read_text(word)) {
-		told++;
+	while (reported < count && (word = strsep(&rest, " ")) && lines_read_text(word)) {
+		reported++;
 		if (output_json())
 			json_text(output_json(), NULL, word);
 		else
 			print_word(word);
 	}
 	if (!output_json())
-		(void)puts(told < count ? " …" : "");
+		(void)puts(reported < count ? " …" : "");
 }
 
 /* Prints an entry. Skips a line that is not in our format. */
-static void print_line(char *line)
+static void history_print_line(char *line)
 {
 	char *at = strsep(&line, " "), *status = strsep(&line, " "), *words = strsep(&line, " "),
 	     when[32] = "-";
@@ -216,16 +216,16 @@ static void print_line(char *line)
 		json_open(json, "argv", '[');
 	} else {
 		time_t seconds = (time_t)(ms / 1000);
-		char told[40];
+		char reported[40];
 
 		if (localtime_r(&seconds, &local))
 			(void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-		(void)snprintf(told, sizeof told,
+		(void)snprintf(reported, sizeof reported,
 		               is_exit     ? "%.0s%" PRIu64
 		               : is_signal ? "%.0ssignal %" PRIu64
 		                           : "%s",
 		               status, number);
-		(void)printf("%-19s  %9s ", when, told);
+		(void)printf("%-19s  %9s ", when, reported);
 	}
 	print_words(line, count);
 	if (json) {
@@ -254,14 +254,14 @@ int history_main(const struct subcommand *self, int argc, char **argv)
 		session_close(&session);
 		return EXIT_FAILED;
 	}
-	text = read_file(session.directory);
+	text = history_read_file(session.directory);
 	if (output_json())
 		json_open(output_json(), "commands", '[');
 	else
 		(void)printf("%-19s  %9s  %s\n", "TIME", "STATUS", "COMMAND");
 	rest = text ? text + (last_lines(text, ENTRIES_MAX, &lines) - text) : NULL;
 	while ((line = strsep(&rest, "\n")))
-		print_line(line);
+		history_print_line(line);
 	if (output_json())
 		json_close(output_json());
 	session_close(&session);

@@ -6,14 +6,15 @@
 #include <termios.h>
 #include <unistd.h>
 
-static void interrupt(int number)
+static void job_interrupt(int number)
 {
 	(void)number;
 }
 
 static void take_over(int number, struct sigaction *before)
 {
-	const struct sigaction interrupting = {.sa_handler = interrupt}; /* without SA_RESTART */
+	const struct sigaction interrupting = {.sa_handler =
+	                                               job_interrupt}; /* without SA_RESTART */
 
 	(void)sigaction(number, NULL, before);
 	if (before->sa_handler == SIG_DFL)

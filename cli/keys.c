@@ -23,7 +23,7 @@ struct enroll_options {
 	bool list;
 };
 
-static int set_directory(void *into, const char *value, struct yett_error *error)
+static int cli_keys_set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
@@ -32,13 +32,14 @@ static int set_directory(void *into, const char *value, struct yett_error *error
 	return 0;
 }
 
-OPTION_FLAG(set_list, struct enroll_options, list)
+OPTION_FLAG(cli_keys_set_list, struct enroll_options, list)
 OPTION_TEXT(set_remove, struct enroll_options, remove)
 
 const struct option enroll_options[] = {
-	{'l', "list", NULL, "print the enrolled keys and their names", set_list},
+	{'l', "list", NULL, "print the enrolled keys and their names", cli_keys_set_list},
 	{0, "remove", "PRINCIPAL", "remove the keys enrolled under this name", set_remove},
-	{0, "keys-dir", "DIR", "use this directory of enrolled keys (" KEYS_DIR ")", set_directory},
+	{0, "keys-dir", "DIR", "use this directory of enrolled keys (" KEYS_DIR ")",
+         cli_keys_set_directory},
 	{0},
 };
 
@@ -83,7 +84,7 @@ bool keys_name_is_valid(const char *name)
 }
 
 /* Creates the directory and its parent if they are missing, mode 0755. */
-static void make_directories(const char *directory)
+static void cli_keys_make_directories(const char *directory)
 {
 	char above[PATH_MAX];
 	char *last;
@@ -145,7 +146,7 @@ static void read_key_file(int directory, const char *file, char text[static KEY_
 	text[n < 0 ? 0 : n] = '\0';
 }
 
-static bool is_in_file(int directory, const char *file, const char *line)
+static bool cli_keys_is_in_file(int directory, const char *file, const char *line)
 {
 	size_t length = strcspn(line, " ") + 1; /* "ed25519 KEY", without the comment */
 	char text[KEY_FILE_MAX + 1];
@@ -184,7 +185,7 @@ static int check_other_names(const char *directory, const char *name, const char
 		char other[NAME_MAX + 1];
 
 		if (name_of_file(entry->d_name, other) && strcmp(other, name) != 0 &&
-		    is_in_file(dirfd(entries), entry->d_name, line))
+		    cli_keys_is_in_file(dirfd(entries), entry->d_name, line))
 			r = error_set(
 				error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
 				"the key is enrolled as %s already (%s/%s): it cannot have another name besides",
@@ -198,7 +199,7 @@ static int check_other_names(const char *directory, const char *name, const char
 	return r;
 }
 
-static int check_name(const char *name, struct yett_error *error)
+static int cli_keys_check_name(const char *name, struct yett_error *error)
 {
 	if (keys_name_is_valid(name))
 		return 0;
@@ -213,7 +214,7 @@ int keys_enroll(const char *directory, const char *name, const char *public_path
 {
 	char path[PATH_MAX], line[512];
 	uint8_t key[YETT_KEY_SIZE];
-	int r = check_name(name, error);
+	int r = cli_keys_check_name(name, error);
 
 	if (r)
 		return r;
@@ -224,7 +225,7 @@ int keys_enroll(const char *directory, const char *name, const char *public_path
 	if ((size_t)snprintf(path, sizeof path, "%s/%s.pub", directory, name) >= sizeof path)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "the path of the keys folder is too long");
-	make_directories(directory);
+	cli_keys_make_directories(directory);
 	r = check_other_names(directory, name, line, error);
 	return r ? r : write_key(directory, path, line, error);
 }
@@ -232,7 +233,7 @@ int keys_enroll(const char *directory, const char *name, const char *public_path
 int keys_remove(const char *directory, const char *name, struct yett_error *error)
 {
 	char path[PATH_MAX];
-	int r = check_name(name, error);
+	int r = cli_keys_check_name(name, error);
 
 	if (r)
 		return r;
@@ -345,7 +346,7 @@ static int list_file(int directory, const char *file, uid_t directory_owner,
  * Marks keys with two names as void: they prove neither name. A copy in a file that the helper
  * skips does not count.
  */
-static void judge_names(struct enrolled_list *list)
+static void cli_keys_judge_names(struct enrolled_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		for (size_t j = 0; j < list->count; j++) {
@@ -403,7 +404,7 @@ static int list_keys(const char *directory, struct enrolled_list *list, struct y
 		free(entries[i]);
 	}
 	free(entries);
-	judge_names(list);
+	cli_keys_judge_names(list);
 	return r == 0 ? 0
 	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 	                          "there is not enough memory to list %s", directory);
@@ -455,7 +456,7 @@ static int enroll_list(const char *directory, struct yett_error *error)
 }
 
 /* Reports the enrolled or removed name. */
-static void tell_name(const char *name, bool was_removed, const char *directory)
+static void report_name(const char *name, bool was_removed, const char *directory)
 {
 	if (output_json()) {
 		json_text(output_json(), "name", name);
@@ -505,8 +506,8 @@ int enroll_main(const struct subcommand *self, int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	if (options.remove)
-		tell_name(options.remove, true, options.directory);
+		report_name(options.remove, true, options.directory);
 	else if (!options.list)
-		tell_name(argv[first], false, options.directory);
+		report_name(argv[first], false, options.directory);
 	return 0;
 }

@@ -40,10 +40,10 @@ struct help_choice {
 
 static int help_main(const struct subcommand *self, int argc, char **argv);
 
-OPTION_FLAG(set_all, struct help_choice, all)
+OPTION_FLAG(cli_set_all, struct help_choice, all)
 
 static const struct option help_options[] = {
-	OPTION(0, "all", NULL, "list all options of the subcommand", set_all), {0}};
+	OPTION(0, "all", NULL, "list all options of the subcommand", cli_set_all), {0}};
 
 static const struct subcommand subcommands[] = {
 	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main,
@@ -149,7 +149,7 @@ static const struct {
 	{"Administration", "doctor"},
 };
 
-static const struct subcommand *find(const char *name)
+static const struct subcommand *cli_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
 		if (strcmp(subcommands[i].name, name) == 0)
@@ -157,7 +157,7 @@ static const struct subcommand *find(const char *name)
 	return NULL;
 }
 
-static void print_usage(FILE *to)
+static void cli_print_usage(FILE *to)
 {
 	size_t group = 0;
 
@@ -190,7 +190,7 @@ static int unknown(const char *name)
 }
 
 /* `about` NULL: all subcommands. */
-static void print_json(struct json *json, const struct subcommand *about)
+static void cli_print_json(struct json *json, const struct subcommand *about)
 {
 	json_open(json, "subcommands", '[');
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
@@ -207,15 +207,15 @@ static int help_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	about = first < argc ? find(argv[first]) : NULL;
+	about = first < argc ? cli_find(argv[first]) : NULL;
 	if (first < argc && !about)
 		return unknown(argv[first]);
 	if (output_json())
-		print_json(output_json(), about);
+		cli_print_json(output_json(), about);
 	else if (about)
 		options_print_help(stdout, about, choice.all);
 	else
-		print_usage(stdout);
+		cli_print_usage(stdout);
 	return 0;
 }
 
@@ -234,12 +234,12 @@ static void fill_stdio(void)
 			(void)open("/dev/null", flags[fd]); /* takes the lowest free descriptor */
 }
 
-static int run(int argc, char **argv)
+static int cli_run(int argc, char **argv)
 {
 	const struct subcommand *subcommand;
 
 	if (argc < 2) {
-		print_usage(stderr);
+		cli_print_usage(stderr);
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
@@ -249,10 +249,10 @@ static int run(int argc, char **argv)
 		return 0;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		print_usage(stdout);
+		cli_print_usage(stdout);
 		return 0;
 	}
-	subcommand = find(argv[1]);
+	subcommand = cli_find(argv[1]);
 	if (!subcommand)
 		options_look_for_json(argc - 2, argv + 2);
 	return subcommand ? subcommand->run(subcommand, argc - 2, argv + 2) : unknown(argv[1]);
@@ -269,5 +269,5 @@ int main(int argc, char **argv)
 	fill_stdio();
 	(void)setvbuf(stderr, line, _IOLBF, sizeof line);
 	return output_end(argc > 0 && git_remote_is_called(argv[0]) ? git_remote_main(argc, argv)
-	                                                            : run(argc, argv));
+	                                                            : cli_run(argc, argv));
 }

@@ -36,8 +36,8 @@ static int set_filter(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
-OPTION_FLAG(set_all, struct manage_run_options, all)
-OPTION_FLAG(set_quiet, struct manage_run_options, quiet)
+OPTION_FLAG(cli_manage_set_all, struct manage_run_options, all)
+OPTION_FLAG(cli_manage_set_quiet, struct manage_run_options, quiet)
 OPTION_FLAG(set_watch, struct manage_run_options, watch)
 OPTION_FLAG(set_helper, struct manage_run_options, helper)
 OPTION_FLAG(set_mounts, struct manage_run_options, mounts)
@@ -45,10 +45,10 @@ OPTION_TEXT(set_socket, struct manage_run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct manage_run_options, connect.key_path)
 
 const struct option ps_options[] = {
-	{'a', "all", NULL, "list the sandboxes of all users (root)", set_all},
+	{'a', "all", NULL, "list the sandboxes of all users (root)", cli_manage_set_all},
 	{'f', "filter", "WHAT=VALUE",
          "list only those with label=KEY[=VALUE], state=, name= or profile=", set_filter},
-	{'q', "quiet", NULL, "print ids only", set_quiet},
+	{'q', "quiet", NULL, "print ids only", cli_manage_set_quiet},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -61,7 +61,7 @@ const struct option inspect_options[] = {
 };
 
 const struct option stats_options[] = {
-	{'a', "all", NULL, "list the sandboxes of all users (root)", set_all},
+	{'a', "all", NULL, "list the sandboxes of all users (root)", cli_manage_set_all},
 	{0, "helper", NULL, "show what the helper has done for all users (root)", set_helper},
 	{'w', "watch", NULL, "repeat every second until interrupted", set_watch},
 	CONNECT_OPTIONS,
@@ -69,7 +69,7 @@ const struct option stats_options[] = {
 };
 
 const struct option events_options[] = {
-	{'a', "all", NULL, "list the sandboxes of all users (root)", set_all},
+	{'a', "all", NULL, "list the sandboxes of all users (root)", cli_manage_set_all},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -174,7 +174,7 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 	json_close(json);
 	output_json_pairs(json, "labels", s->labels);
 	output_json_pairs(json, "annotations", s->annotations);
-	work_tell_stores(json, works, s->info->id);
+	work_report_stores(json, works, s->info->id);
 	if (plan)
 		json_raw(json, "plan", plan, strlen(plan));
 	json_close(json);
@@ -201,8 +201,8 @@ static void print_labels(const char *const *labels)
 	}
 }
 
-static void print_row(const struct yett_sandbox_status *status,
-                      const struct manage_run_options *options)
+static void cli_manage_print_row(const struct yett_sandbox_status *status,
+                                 const struct manage_run_options *options)
 {
 	char age[24], state[32], store[WORK_CELL_SIZE];
 
@@ -235,7 +235,7 @@ void manage_print_suspended(const struct session *session, const char *state,
 	(void)putchar('\n');
 }
 
-static int older(const void *a, const void *b)
+static int cli_manage_older(const void *a, const void *b)
 {
 	const struct yett_sandbox_status *x = *(const struct yett_sandbox_status *const *)a,
 					 *y = *(const struct yett_sandbox_status *const *)b;
@@ -244,8 +244,8 @@ static int older(const void *a, const void *b)
 	                                      : strcmp(x->info->id, y->info->id);
 }
 
-static void print_list(const struct yett_sandbox_status *const *list, size_t count,
-                       const struct manage_run_options *options)
+static void cli_manage_print_list(const struct yett_sandbox_status *const *list, size_t count,
+                                  const struct manage_run_options *options)
 {
 	struct json *json = output_json();
 
@@ -263,13 +263,13 @@ static void print_list(const struct yett_sandbox_status *const *list, size_t cou
 		else if (options->quiet)
 			(void)puts(list[i]->info->id);
 		else
-			print_row(list[i], options);
+			cli_manage_print_row(list[i], options);
 	}
 	if (json)
 		json_close(json);
 }
 
-static void print_time(const char *name, uint64_t ms)
+static void cli_manage_print_time(const char *name, uint64_t ms)
 {
 	char text[64] = "";
 	time_t seconds = (time_t)(ms / 1000);
@@ -290,7 +290,7 @@ static void print_duration(const char *name, uint64_t ms, const char *more)
 		(void)printf("%-12s %s%s\n", name, text, more);
 }
 
-static void print_text(const char *name, const char *text)
+static void cli_manage_print_text(const char *name, const char *text)
 {
 	if (!*text)
 		return;
@@ -319,18 +319,18 @@ static void print_status(const struct yett_sandbox_status *s, const struct yett_
 	const struct yett_sandbox_info *limits = s->info;
 	char size[64] = "unlimited";
 
-	print_text("id", s->info->id);
-	print_text("name", s->name);
-	print_text("state", yett_state_name(s->state));
-	print_text("ended", ended_of(s));
-	print_text("profile", s->info->profile);
-	print_text("host name", s->info->hostname);
+	cli_manage_print_text("id", s->info->id);
+	cli_manage_print_text("name", s->name);
+	cli_manage_print_text("state", yett_state_name(s->state));
+	cli_manage_print_text("ended", ended_of(s));
+	cli_manage_print_text("profile", s->info->profile);
+	cli_manage_print_text("host name", s->info->hostname);
 	(void)printf("%-12s %s, %s %s by %s\n", "kind", s->info->type, s->info->platform,
 	             s->info->architecture, s->info->backend);
 	(void)printf("%-12s %u\n", "user", s->uid);
-	print_text("key", *s->principal ? s->principal : "one of the user's own");
+	cli_manage_print_text("key", *s->principal ? s->principal : "one of the user's own");
 	(void)printf("%-12s %u\n", "private uid", s->info->private_uid);
-	print_text("label", s->info->label);
+	cli_manage_print_text("label", s->info->label);
 	(void)printf("%-12s %u\n", "landlock", s->info->landlock_abi);
 	(void)printf("%-12s %s%s%s%s%s\n", "network", output_network_name(s->info->network),
 	             *s->info->address4 ? ", " : "", s->info->address4,
@@ -350,9 +350,9 @@ static void print_status(const struct yett_sandbox_status *s, const struct yett_
 	}
 	print_duration("command", limits->command_timeout_ms, " where it asks for no other time");
 	print_duration("command max", limits->max_command_timeout_ms, "");
-	print_time("created", s->created_ms);
-	print_time("started", s->started_ms);
-	print_time("ended at", s->ended_ms);
+	cli_manage_print_time("created", s->created_ms);
+	cli_manage_print_time("started", s->started_ms);
+	cli_manage_print_time("ended at", s->ended_ms);
 	(void)printf("%-12s %s\n", "lingers", (s->flags & YETT_SANDBOX_LINGER) ? "yes" : "no");
 	print_duration("unattended", s->linger_ms, " at rest at most");
 	print_duration("wall time", s->wall_time_ms, "");
@@ -363,9 +363,9 @@ static void print_status(const struct yett_sandbox_status *s, const struct yett_
 	(void)printf("%-12s %u\n", "attached", s->attached);
 	print_recorded(s->recorded);
 	for (const char *const *label = s->labels; *label; label++)
-		print_text("has", *label);
+		cli_manage_print_text("has", *label);
 	for (const char *const *annotation = s->annotations; *annotation; annotation++)
-		print_text("note", *annotation);
+		cli_manage_print_text("note", *annotation);
 	work_print_stores("store", works, s->info->id);
 }
 
@@ -422,10 +422,10 @@ static int list_sandboxes(struct yett_connection *connection, struct manage_run_
 	for (size_t i = 0; i < own_count; i++)
 		rows[count++] = yett_sandbox_list_get(own_list, i);
 	if (count)
-		qsort(rows, count, sizeof *rows, older);
+		qsort(rows, count, sizeof *rows, cli_manage_older);
 	if (yett_works_list(&works, NULL) == 0)
 		options->works = works;
-	print_list(rows, count, options);
+	cli_manage_print_list(rows, count, options);
 	suspend_print(connection, rows, count, options);
 	return 0;
 }
@@ -488,7 +488,8 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	return manage_finish(connection, r, &error);
 }
 
-static void tell_state(struct yett_sandbox *sandbox, const char *state, const char *why)
+static void cli_manage_report_state(struct yett_sandbox *sandbox, const char *state,
+                                    const char *why)
 {
 	const char *id = yett_sandbox_get_info(sandbox)->id;
 	struct json *json = output_json();
@@ -515,7 +516,7 @@ static int watch(struct yett_connection *connection, struct yett_sandbox *sandbo
 		enum yett_state state = yett_sandbox_state(sandbox);
 
 		if (state != last)
-			tell_state(sandbox, yett_state_name(state), NULL);
+			cli_manage_report_state(sandbox, yett_state_name(state), NULL);
 		r = output_flush("to standard output", error);
 		last = state;
 		/*
@@ -528,7 +529,8 @@ static int watch(struct yett_connection *connection, struct yett_sandbox *sandbo
 		r = yett_connection_dispatch(connection, error);
 	}
 	if (yett_sandbox_ended(sandbox) != YETT_ENDED_NOT)
-		tell_state(sandbox, "ended", yett_ended_name(yett_sandbox_ended(sandbox)));
+		cli_manage_report_state(sandbox, "ended",
+		                        yett_ended_name(yett_sandbox_ended(sandbox)));
 	return r;
 }
 
@@ -550,7 +552,7 @@ int attach_main(const struct subcommand *self, int argc, char **argv)
 }
 
 /* `id` is the id of the sandbox that was recreated, or empty if none was. NULL: omit the member. */
-static bool tell_made(const char *operand, const char *id, int r, struct yett_error *error)
+static bool report_made(const char *operand, const char *id, int r, struct yett_error *error)
 {
 	struct json *json = output_json();
 
@@ -569,16 +571,16 @@ static bool tell_made(const char *operand, const char *id, int r, struct yett_er
 	return r != 0;
 }
 
-bool manage_tell(const char *operand, int r, struct yett_error *error)
+bool manage_report(const char *operand, int r, struct yett_error *error)
 {
-	return tell_made(operand, NULL, r, error);
+	return report_made(operand, NULL, r, error);
 }
 
 static int pause_one(struct yett_connection *connection, const char *operand)
 {
 	struct yett_error error = {0};
 
-	return manage_tell(operand, yett_sandbox_pause(connection, operand, &error), &error);
+	return manage_report(operand, yett_sandbox_pause(connection, operand, &error), &error);
 }
 
 static int resume_one(struct yett_connection *connection, const char *operand)
@@ -589,14 +591,14 @@ static int resume_one(struct yett_connection *connection, const char *operand)
 
 	if (*id && !output_json())
 		(void)puts(id);
-	return tell_made(operand, id, r, &error);
+	return report_made(operand, id, r, &error);
 }
 
 static int destroy_one(struct yett_connection *connection, const char *operand)
 {
 	struct yett_error error = {0};
 
-	return manage_tell(operand, suspend_destroy(connection, operand, &error), &error);
+	return manage_report(operand, suspend_destroy(connection, operand, &error), &error);
 }
 
 static int suspend_one(struct yett_connection *connection, const char *operand)
@@ -609,7 +611,7 @@ static int suspend_one(struct yett_connection *connection, const char *operand)
 		output_text(stdout, operand, false);
 		(void)putchar('\n');
 	}
-	return manage_tell(operand, r, &error);
+	return manage_report(operand, r, &error);
 }
 
 int manage_main(const struct subcommand *self, int argc, char **argv)

@@ -43,7 +43,7 @@ int manage_finish(struct yett_connection *connection, int r, const struct yett_e
  * Reports the result for one of several operands: prints the error, if any, and adds an item
  * {operand, error} to the JSON document. Returns whether the operand failed.
  */
-bool manage_tell(const char *operand, int r, struct yett_error *error);
+bool manage_report(const char *operand, int r, struct yett_error *error);
 
 /*
  * Whether `filter` is valid for ps: label=KEY, label=KEY=VALUE, state=STATE, name=NAME or

@@ -11,7 +11,7 @@
 #include "cli/run_shares.h"
 
 /* Reports in JSON the targets that were mounted or unmounted. A missing or empty target is null. */
-static void tell(const char *sandbox, const char *const *targets, size_t count)
+static void cli_mount_report(const char *sandbox, const char *const *targets, size_t count)
 {
 	struct json *json = output_json();
 
@@ -43,7 +43,8 @@ static int hide(struct yett_connection *connection, struct run_options *options,
 	return r;
 }
 
-static int mount_shares(struct run_options *options, const char *sandbox, struct yett_error *error)
+static int cli_mount_mount_shares(struct run_options *options, const char *sandbox,
+                                  struct yett_error *error)
 {
 	struct yett_connection *connection = NULL;
 	const char *targets[RUN_SHARES_MAX];
@@ -60,7 +61,7 @@ static int mount_shares(struct run_options *options, const char *sandbox, struct
 		targets[i] = options->shares[i].target ? options->shares[i].target
 		                                       : options->shares[i].path;
 	if (r == 0)
-		tell(sandbox, targets, options->shares_count);
+		cli_mount_report(sandbox, targets, options->shares_count);
 	return r;
 }
 
@@ -79,7 +80,7 @@ int mount_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		r = EXIT_USAGE;
 	}
-	if (r < 0 && mount_shares(&options, argv[first], &error) != 0) {
+	if (r < 0 && cli_mount_mount_shares(&options, argv[first], &error) != 0) {
 		output_error(&error);
 		r = EXIT_FAILED;
 	}
@@ -102,8 +103,8 @@ static int change_main(const struct subcommand *self, int argc, char **argv, cha
 	r = change(connection, argv[first], (const char *const *)argv + first + 1,
 	           (size_t)(argc - first - 1), &error);
 	if (r == 0)
-		tell(argv[first], (const char *const *)argv + first + 1,
-		     (size_t)(argc - first - 1));
+		cli_mount_report(argv[first], (const char *const *)argv + first + 1,
+		                 (size_t)(argc - first - 1));
 	return manage_finish(connection, r, &error);
 }
 

@@ -27,7 +27,7 @@ static void json_rule(struct json *json, const struct yett_rule *rule)
 	json_close(json);
 }
 
-static void print_rule(const struct yett_rule *rule, int width)
+static void net_print_rule(const struct yett_rule *rule, int width)
 {
 	(void)printf("%-5s  %-*s  ", list_name(rule), width, ESCAPE(rule->text));
 	if (rule->is_asked)
@@ -38,33 +38,33 @@ static void print_rule(const struct yett_rule *rule, int width)
 		(void)puts("the policy as it was then");
 }
 
-static int show(struct yett_connection *connection, const struct net_arguments *arguments,
-                struct yett_error *error)
+static int net_show(struct yett_connection *connection, const struct net_arguments *arguments,
+                    struct yett_error *error)
 {
-	struct yett_rules *told = NULL;
+	struct yett_rules *reported = NULL;
 	struct json *json = output_json();
-	int r = yett_network_rules(connection, arguments->operands[0], &told, error), width = 0;
-	size_t all = r == 0 ? yett_rules_count(told) : 0;
+	int r = yett_network_rules(connection, arguments->operands[0], &reported, error), width = 0;
+	size_t all = r == 0 ? yett_rules_count(reported) : 0;
 
 	if (r == 0 && json)
 		json_open(json, "rules", '[');
 	for (size_t i = 0; !json && i < all; i++)
-		if ((int)strlen(yett_rules_get(told, i)->text) > width)
-			width = (int)strlen(yett_rules_get(told, i)->text);
+		if ((int)strlen(yett_rules_get(reported, i)->text) > width)
+			width = (int)strlen(yett_rules_get(reported, i)->text);
 	for (size_t i = 0; i < all; i++) {
 		if (json)
-			json_rule(json, yett_rules_get(told, i));
+			json_rule(json, yett_rules_get(reported, i));
 		else
-			print_rule(yett_rules_get(told, i), width);
+			net_print_rule(yett_rules_get(reported, i), width);
 	}
 	if (r == 0 && json)
 		json_close(json);
-	yett_free(told);
+	yett_free(reported);
 	return r;
 }
 
-static int change(struct yett_connection *connection, const struct net_arguments *arguments,
-                  bool is_deny, struct yett_error *error)
+static int net_change(struct yett_connection *connection, const struct net_arguments *arguments,
+                      bool is_deny, struct yett_error *error)
 {
 	size_t count = arguments->count - 1;
 	_cleanup_free_ char **rules = calloc(count, sizeof *rules);
@@ -87,13 +87,13 @@ static int change(struct yett_connection *connection, const struct net_arguments
 static int allow(struct yett_connection *connection, const struct net_arguments *arguments,
                  struct yett_error *error)
 {
-	return change(connection, arguments, false, error);
+	return net_change(connection, arguments, false, error);
 }
 
-static int deny(struct yett_connection *connection, const struct net_arguments *arguments,
-                struct yett_error *error)
+static int net_deny(struct yett_connection *connection, const struct net_arguments *arguments,
+                    struct yett_error *error)
 {
-	return change(connection, arguments, true, error);
+	return net_change(connection, arguments, true, error);
 }
 
 static const struct net_action {
@@ -103,14 +103,14 @@ static const struct net_action {
 	           struct yett_error *error);
 } actions[] = {
 	{"allow", "SANDBOX RULE…", 2, SIZE_MAX, allow},
-	{"deny", "SANDBOX RULE…", 2, SIZE_MAX, deny},
-	{"show", "SANDBOX", 1, 1, show},
+	{"deny", "SANDBOX RULE…", 2, SIZE_MAX, net_deny},
+	{"show", "SANDBOX", 1, 1, net_show},
 	{"log", "[SANDBOX…]", 0, SIZE_MAX, net_log},
 	{"publish", "SANDBOX [ADDR:]HOSTPORT:PORT…", 2, SIZE_MAX, net_publish},
 	{"socket", "SANDBOX PATH[:TARGET]…", 2, SIZE_MAX, net_socket},
 };
 
-static const struct net_action *find(const char *name)
+static const struct net_action *net_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
 		if (strcmp(actions[i].name, name) == 0)
@@ -119,7 +119,7 @@ static const struct net_action *find(const char *name)
 }
 
 /* Reports which actions exist, or which operands `action` takes. */
-static int refuse(const char *name, const struct net_action *action, struct yett_error *error)
+static int net_refuse(const char *name, const struct net_action *action, struct yett_error *error)
 {
 	char names[96] = "";
 
@@ -146,12 +146,12 @@ int net_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	action = find(argv[first]);
+	action = net_find(argv[first]);
 	arguments =
 		(struct net_arguments){argv + first + 1, (size_t)(argc - first - 1), options.all};
 	if (action && arguments.count >= action->count_min && arguments.count <= action->count_max)
 		r = action->run(connection, &arguments, &error);
 	else
-		r = refuse(argv[first], action, &error);
+		r = net_refuse(argv[first], action, &error);
 	return manage_finish(connection, r, &error);
 }

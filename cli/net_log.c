@@ -29,7 +29,7 @@ static void print_reason(const struct yett_event *e)
 		(void)printf(" (%s)", ESCAPE(peer->place));
 }
 
-static void print_row(const char *name, const struct yett_event *e)
+static void net_log_print_row(const char *name, const struct yett_event *e)
 {
 	char peer[BLOCKED_TEXT_SIZE] = "", sent[STATS_TEXT_SIZE], received[STATS_TEXT_SIZE];
 	bool has_bytes = e->kind == YETT_EVENT_DISCONNECTED;
@@ -51,7 +51,7 @@ static void print_row(const char *name, const struct yett_event *e)
 	(void)putchar('\n');
 }
 
-static void print_event(const char *name, const char *id, const struct yett_event *e)
+static void net_log_print_event(const char *name, const char *id, const struct yett_event *e)
 {
 	if (e->lost && !output_json())
 		(void)printf("%-12s %-16.16s lost %llu events\n", "", name,
@@ -63,7 +63,7 @@ static void print_event(const char *name, const char *id, const struct yett_even
 	if (output_json())
 		events_print_json(output_json(), id, e);
 	else
-		print_row(name, e);
+		net_log_print_row(name, e);
 }
 
 int net_log(struct yett_connection *connection, const struct net_arguments *arguments,
@@ -77,5 +77,5 @@ int net_log(struct yett_connection *connection, const struct net_arguments *argu
 		if (output_flush("to standard output", error))
 			return YETT_E_FILE_OPERATION_FAILED;
 	}
-	return events_tell(connection, &wanted, print_event, error);
+	return events_report(connection, &wanted, net_log_print_event, error);
 }

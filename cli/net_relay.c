@@ -23,7 +23,7 @@ static int open_signals(void)
 }
 
 /* Relays until a signal arrives or the sandbox ends. Returns whether the sandbox still runs. */
-static bool serve(struct relays *relays, struct yett_sandbox *sandbox, int signals)
+static bool net_relay_serve(struct relays *relays, struct yett_sandbox *sandbox, int signals)
 {
 	for (;;) {
 		struct pollfd entries[] = {{.fd = signals, .events = POLLIN},
@@ -54,7 +54,7 @@ static int relay(struct relays *relays, struct yett_connection *connection, cons
 	if (r == 0)
 		r = relays_open(relays, sandbox, true, error);
 	if (r == 0)
-		goes_on = serve(relays, sandbox, signals);
+		goes_on = net_relay_serve(relays, sandbox, signals);
 	if (sandbox)
 		relays_close(relays, goes_on ? sandbox : NULL);
 	if (!goes_on)

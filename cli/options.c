@@ -33,7 +33,7 @@ static int set_json_fd(void *into, const char *value, struct yett_error *error)
 	return output_to_json((int)fd, error);
 }
 
-static int set_quiet(void *into, const char *value, struct yett_error *error)
+static int cli_options_set_quiet(void *into, const char *value, struct yett_error *error)
 {
 	(void)into, (void)value, (void)error;
 	output_be_quiet();
@@ -47,13 +47,13 @@ static const struct option common_options[] = {
 	{0, "json", NULL, "print results and errors as one JSON document on stdout", set_json},
 	OPTION_RARE(0, "json-fd", "N", "write the JSON document to descriptor N", set_json_fd),
 	{'q', "quiet", NULL, "print no notes on stderr; with JSON, no errors there either",
-         set_quiet},
+         cli_options_set_quiet},
 	{'h', "help", NULL, "show this help", set_help},
 	{0},
 };
 
-static const struct option *find_in(const struct option *table, char letter, const char *name,
-                                    size_t length)
+static const struct option *cli_options_find_in(const struct option *table, char letter,
+                                                const char *name, size_t length)
 {
 	for (const struct option *option = table; option && option->name; option++)
 		if (name ? strlen(option->name) == length && memcmp(option->name, name, length) == 0
@@ -62,12 +62,12 @@ static const struct option *find_in(const struct option *table, char letter, con
 	return NULL;
 }
 
-static const struct option *find(const struct subcommand *subcommand, char letter, const char *name,
-                                 size_t length)
+static const struct option *cli_options_find(const struct subcommand *subcommand, char letter,
+                                             const char *name, size_t length)
 {
-	const struct option *own = find_in(subcommand->options, letter, name, length);
+	const struct option *own = cli_options_find_in(subcommand->options, letter, name, length);
 
-	return own ? own : find_in(common_options, letter, name, length);
+	return own ? own : cli_options_find_in(common_options, letter, name, length);
 }
 
 const struct option *options_at(const struct subcommand *subcommand, size_t i)
@@ -76,7 +76,8 @@ const struct option *options_at(const struct subcommand *subcommand, size_t i)
 		if (i-- == 0)
 			return option;
 	for (const struct option *option = common_options; option->name; option++)
-		if (!find_in(subcommand->options, 0, option->name, strlen(option->name)) &&
+		if (!cli_options_find_in(subcommand->options, 0, option->name,
+		                         strlen(option->name)) &&
 		    i-- == 0)
 			return option;
 	return NULL;
@@ -124,7 +125,8 @@ struct reading {
 static int store_word(const struct option *option, struct reading *reading, const char *value,
                       struct yett_error *error)
 {
-	if (!find_in(reading->subcommand->options, 0, option->name, strlen(option->name)))
+	if (!cli_options_find_in(reading->subcommand->options, 0, option->name,
+	                         strlen(option->name)))
 		return 0;
 	if (reading->count + 1 >= reading->max)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
@@ -143,8 +145,8 @@ static int store_word(const struct option *option, struct reading *reading, cons
  * An empty value usually comes from an unset variable in a script. If the setter refuses the value,
  * report that it is empty.
  */
-static int store(const struct option *option, struct reading *reading, const char *value,
-                 struct yett_error *error)
+static int cli_options_store(const struct option *option, struct reading *reading,
+                             const char *value, struct yett_error *error)
 {
 	int r = reading->words ? store_word(option, reading, value, error)
 	                       : option->set(reading->into, value, error);
@@ -167,17 +169,18 @@ static int parse_letters(struct reading *reading, int argc, char **argv, int *at
 	int r = 0;
 
 	for (const char *letter = word + 1; r == 0 && *letter; letter++) {
-		const struct option *option = find(reading->subcommand, *letter, NULL, 0);
+		const struct option *option =
+			cli_options_find(reading->subcommand, *letter, NULL, 0);
 
 		if (!option)
 			return no_option(reading->subcommand, word, error);
 		if (option->value) {
 			value = letter[1] ? letter + 1 + (letter[1] == '=')
 			                  : next_value(option, argc, argv, at, error);
-			return value ? store(option, reading, value, error)
+			return value ? cli_options_store(option, reading, value, error)
 			             : YETT_E_INVALID_REQUEST;
 		}
-		r = store(option, reading, NULL, error);
+		r = cli_options_store(option, reading, NULL, error);
 	}
 	return r;
 }
@@ -197,7 +200,7 @@ static int parse_one(struct reading *reading, int argc, char **argv, int *at,
 		return parse_letters(reading, argc, argv, at, error);
 	++*at;
 	length = strcspn(word + 2, "=");
-	option = find(reading->subcommand, '\0', word + 2, length);
+	option = cli_options_find(reading->subcommand, '\0', word + 2, length);
 	if (!option)
 		return no_option(reading->subcommand, word, error);
 	if (word[2 + length] == '=')
@@ -207,7 +210,7 @@ static int parse_one(struct reading *reading, int argc, char **argv, int *at,
 		                 option->name);
 	if (!value && option->value && !(value = next_value(option, argc, argv, at, error)))
 		return YETT_E_INVALID_REQUEST;
-	return store(option, reading, value, error);
+	return cli_options_store(option, reading, value, error);
 }
 
 /* Moves the words argv[from … to) before the operands, which begin at *operands. */

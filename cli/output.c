@@ -89,7 +89,7 @@ void output_be_quiet(void)
  * Writes the members collected so far as an object. First closes objects and arrays that an error
  * left open.
  */
-static void put_result(struct json *json)
+static void output_put_result(struct json *json)
 {
 	while (document.result.depth > 0)
 		json_close(&document.result);
@@ -121,7 +121,7 @@ void output_json_line(void)
 	struct json json;
 
 	begin_document(&json);
-	put_result(&json);
+	output_put_result(&json);
 	(void)end_document(&json);
 }
 
@@ -131,7 +131,7 @@ static bool write_document(int code)
 
 	begin_document(&json);
 	json_signed(&json, "exit_code", code);
-	put_result(&json);
+	output_put_result(&json);
 	output_json_error(&json, "error", &document.error);
 	(void)fflush(document.notes.to);
 	json_open(&json, "notes", '[');

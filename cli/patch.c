@@ -41,7 +41,7 @@ static void put_coloured(FILE *to, const char *colour, char *text, size_t length
 }
 
 /* Colours "@@ -1 +1 @@", and prints the text behind it without colour. */
-static void put_hunk(FILE *to, char *text, size_t length)
+static void patch_put_hunk(FILE *to, char *text, size_t length)
 {
 	char *end = length > 2 ? memmem(text + 2, length - 2, "@@", 2) : NULL;
 	size_t first = end ? (size_t)(end - text) + 2 : length;
@@ -70,7 +70,7 @@ static void put_marked(FILE *to, char mark, char *text, size_t length)
 	size_t ended = length && text[length - 1] == '\n';
 
 	if (mark == '@')
-		put_hunk(to, text, length - ended);
+		patch_put_hunk(to, text, length - ended);
 	else if (mark == '|')
 		put_bar(to, text, length - ended);
 	else

@@ -18,17 +18,17 @@
 #define ARGUMENTS_MAX 12
 #define EXIT_NOTED    3
 
-OPTION_TEXT(set_user, struct policy_choice, user)
+OPTION_TEXT(policy_set_user, struct policy_choice, user)
 OPTION_TEXT(set_key, struct policy_choice, key)
 OPTION_TEXT(set_file, struct policy_choice, file)
 OPTION_TEXT(set_at, struct policy_choice, at)
-OPTION_FLAG(set_effective, struct policy_choice, is_effective)
+OPTION_FLAG(policy_set_effective, struct policy_choice, is_effective)
 OPTION_FLAG(set_origin, struct policy_choice, is_origin)
 OPTION_FLAG(set_strict, struct policy_choice, is_strict)
 OPTION_FLAG(set_agent, struct policy_choice, is_agents)
 
 #define OF_WHOM                                                                                  \
-	{0, "user", "USER", "ask for this user, by name or uid (you)", set_user},                \
+	{0, "user", "USER", "ask for this user, by name or uid (you)", policy_set_user},         \
 		{0, "key", "KEY", "ask with this key: its enrolled name, or a public key file",  \
 	         set_key},                                                                       \
 	{                                                                                        \
@@ -41,7 +41,7 @@ const struct option policy_options[] = {
 	{0, "at", "DATE", "ask as of this date: 2026-12-31, or 2026-12-31T18:00:00Z", set_at},
 	{0, "agent", NULL, "explain: ask as the user's agent would", set_agent},
 	{0, "effective", NULL, "show: print what is in force for the user, grant by grant",
-         set_effective},
+         policy_set_effective},
 	{0, "origin", NULL, "show: print the helper's settings, and the file of each", set_origin},
 	{0, "strict", NULL, "check: exit with status 3 if there are warnings", set_strict},
 	{0}};
@@ -54,7 +54,7 @@ struct arguments {
 	char key[PATH_MAX];
 };
 
-static void add(struct arguments *arguments, const char *word, const char *value)
+static void policy_add(struct arguments *arguments, const char *word, const char *value)
 {
 	if (!word || (value && !*value))
 		return;
@@ -77,19 +77,19 @@ static const char *key_word(const char *key, char path[static PATH_MAX])
 static void add_choice(struct arguments *arguments, const struct policy_choice *choice)
 {
 	if (choice->user)
-		add(arguments, "--user", choice->user);
+		policy_add(arguments, "--user", choice->user);
 	if (choice->key)
-		add(arguments, "--key", key_word(choice->key, arguments->key));
+		policy_add(arguments, "--key", key_word(choice->key, arguments->key));
 	if (choice->file)
-		add(arguments, "--policy", choice->file);
+		policy_add(arguments, "--policy", choice->file);
 	if (choice->groups)
-		add(arguments, "--groups", choice->groups);
+		policy_add(arguments, "--groups", choice->groups);
 	if (choice->at)
-		add(arguments, "--at", choice->at);
+		policy_add(arguments, "--at", choice->at);
 	if (choice->is_agents)
-		add(arguments, "--agent", NULL);
+		policy_add(arguments, "--agent", NULL);
 	if (choice->is_own_key && !choice->key)
-		add(arguments, "--own-key", NULL);
+		policy_add(arguments, "--own-key", NULL);
 }
 
 #define EXPLAIN "/yett-explain"
@@ -187,8 +187,8 @@ static bool is_refusal(const struct yett_error *error)
 }
 
 /* Asks a question that is contained in the arguments, and needs no sandbox request. */
-static int ask(const struct arguments *arguments, bool as_json, char **ret_text,
-               struct yett_error *error)
+static int policy_ask(const struct arguments *arguments, bool as_json, char **ret_text,
+                      struct yett_error *error)
 {
 	struct yett_connection *connection = NULL;
 	int r = connect_explain(arguments, NULL, &connection, error);
@@ -210,7 +210,7 @@ int policy_check(const char *file, char **ret_text, bool *ret_is_read, struct ye
 	if (r)
 		return r;
 	add_choice(&arguments, &(struct policy_choice){.file = file});
-	r = ask(&arguments, false, ret_text, error);
+	r = policy_ask(&arguments, false, ret_text, error);
 	*ret_is_read = r == 0 || (r != YETT_E_PERMISSION_DENIED && is_refusal(error));
 	return r;
 }
@@ -230,7 +230,7 @@ _printf_(1, 2) static int misused(const char *format, ...)
 	return EXIT_USAGE;
 }
 
-static int print_text(char *text)
+static int policy_print_text(char *text)
 {
 	output_text(stdout, text, true);
 	return 0;
@@ -243,7 +243,7 @@ static int judge_notes(const struct arguments *arguments)
 	struct yett_error error = {0};
 	const char *end;
 
-	if (ask(arguments, false, &text, &error) != 0) {
+	if (policy_ask(arguments, false, &text, &error) != 0) {
 		output_error(&error);
 		return EXIT_FAILED;
 	}
@@ -260,7 +260,7 @@ static int print_answer(const struct arguments *arguments, int (*print)(char *te
 	_cleanup_(connect_freep) char *text = NULL;
 	struct yett_error error = {0};
 
-	if (ask(arguments, output_json(), &text, &error)) {
+	if (policy_ask(arguments, output_json(), &text, &error)) {
 		output_error(&error);
 		return EXIT_FAILED;
 	}
@@ -270,7 +270,7 @@ static int print_answer(const struct arguments *arguments, int (*print)(char *te
 	return 0;
 }
 
-static int check(const struct policy_choice *choice, int argc, char **argv)
+static int cli_policy_check(const struct policy_choice *choice, int argc, char **argv)
 {
 	struct arguments arguments = {.words = {"--check"}, .count = 1};
 	int code;
@@ -282,8 +282,8 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 			"policy check is for all users and keys: --user and --key are of policy explain");
 	add_choice(&arguments, choice);
 	if (argc == 1) {
-		add(&arguments, "--alone", NULL);
-		add(&arguments, "--policy", argv[0]);
+		policy_add(&arguments, "--alone", NULL);
+		policy_add(&arguments, "--policy", argv[0]);
 	}
 	code = print_answer(&arguments, print_check);
 	if (!choice->is_strict)
@@ -305,7 +305,7 @@ static const struct subcommand as_run = {
 	true};
 
 /* Prints the refusal, which is the answer to the question. */
-static int tell_refusal(const struct yett_error *error)
+static int policy_report_refusal(const struct yett_error *error)
 {
 	if (output_json()) {
 		json_bool(output_json(), "allowed", false);
@@ -326,10 +326,10 @@ static int tell_refusal(const struct yett_error *error)
 	return EXIT_FAILED;
 }
 
-static int tell_failure(const struct yett_error *error)
+static int report_failure(const struct yett_error *error)
 {
 	if (is_refusal(error))
-		return tell_refusal(error);
+		return policy_report_refusal(error);
 	output_error(error);
 	return EXIT_USAGE;
 }
@@ -354,13 +354,13 @@ static int ask_service(const struct policy_choice *choice, struct run *run)
 	output_note("%s; this is what the service says to a dry run", why.message);
 	r = run_ask_plan(run);
 	if (r)
-		return tell_failure(&run->error);
+		return report_failure(&run->error);
 	if (output_json())
 		json_bool(output_json(), "allowed", true);
 	return 0;
 }
 
-static int explain(const struct policy_choice *choice, struct run *run)
+static int policy_explain(const struct policy_choice *choice, struct run *run)
 {
 	_cleanup_(connect_freep) char *text = NULL;
 	struct arguments arguments = {.count = 0};
@@ -380,7 +380,7 @@ static int explain(const struct policy_choice *choice, struct run *run)
 	}
 	r = run_ask_text(run, &text);
 	if (r)
-		return tell_failure(&run->error);
+		return report_failure(&run->error);
 	if (output_json()) {
 		json_bool(output_json(), "allowed", true);
 		put_members(text);
@@ -391,14 +391,14 @@ static int explain(const struct policy_choice *choice, struct run *run)
 }
 
 int policy_explain_words(const struct policy_choice *choice, int count, char **words,
-                         char **ret_text, bool *ret_is_told, struct yett_error *error)
+                         char **ret_text, bool *ret_is_reported, struct yett_error *error)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
 	struct arguments arguments = {.count = 0};
 	bool help = false;
 	int r, first;
 
-	*ret_is_told = false;
+	*ret_is_reported = false;
 	if (!run)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 		                 "there is no memory left");
@@ -413,7 +413,7 @@ int policy_explain_words(const struct policy_choice *choice, int count, char **w
 		                    &run->error);
 	if (r == 0) {
 		r = run_ask_text(run, ret_text);
-		*ret_is_told = r == 0 || is_refusal(&run->error);
+		*ret_is_reported = r == 0 || is_refusal(&run->error);
 	}
 	*error = run->error;
 	yett_connection_close(run->connection);
@@ -431,13 +431,13 @@ static int explain_main(const struct policy_choice *choice, int argc, char **arg
 	run_options_init(&run->options);
 	code = options_begin(&as_run, argc, argv, &run->options, EXIT_USAGE, &first);
 	if (code < 0)
-		code = explain(choice, run);
+		code = policy_explain(choice, run);
 	yett_connection_close(run->connection);
 	run_options_free(&run->options);
 	return code;
 }
 
-static int show(const struct policy_choice *choice, int argc, char **argv)
+static int policy_show(const struct policy_choice *choice, int argc, char **argv)
 {
 	struct arguments arguments = {.words = {choice->is_origin ? "--origin" : "--effective"},
 	                              .count = 1};
@@ -451,8 +451,8 @@ static int show(const struct policy_choice *choice, int argc, char **argv)
 		return misused("policy show --origin is of the helper, for all users and keys");
 	add_choice(&arguments, choice);
 	if (!choice->key && choice->is_effective)
-		add(&arguments, "--own-key", NULL);
-	return print_answer(&arguments, print_text);
+		policy_add(&arguments, "--own-key", NULL);
+	return print_answer(&arguments, policy_print_text);
 }
 
 static int test(const struct policy_choice *choice, int argc, char **argv)
@@ -481,11 +481,11 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 	if ((choice.is_origin || choice.is_effective) && strcmp(argv[first], "show") != 0)
 		return misused("--effective and --origin are of policy show");
 	if (strcmp(argv[first], "check") == 0)
-		return check(&choice, argc - first - 1, argv + first + 1);
+		return cli_policy_check(&choice, argc - first - 1, argv + first + 1);
 	if (strcmp(argv[first], "explain") == 0)
 		return explain_main(&choice, argc - first - 1, argv + first + 1);
 	if (strcmp(argv[first], "show") == 0)
-		return show(&choice, argc - first - 1, argv + first + 1);
+		return policy_show(&choice, argc - first - 1, argv + first + 1);
 	if (strcmp(argv[first], "test") == 0)
 		return test(&choice, argc - first - 1, argv + first + 1);
 	near = near_word(argv[first], words, ARRAY_SIZE(words));
@@ -505,5 +505,5 @@ int profiles_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	add_choice(&arguments, &choice);
-	return print_answer(&arguments, print_text);
+	return print_answer(&arguments, policy_print_text);
 }

@@ -33,11 +33,12 @@ struct policy_choice {
 /*
  * Stores what `yett policy explain` prints for a run with the arguments `words[0 … count)`. The
  * list ends with NULL and is modified. Does not share the current directory by default. The caller
- * frees *ret_text with yett_free(). If the call fails and *ret_is_told, the error is the refusal;
- * otherwise the error says why there is no answer.
+ * frees *ret_text with yett_free(). If the call fails and *ret_is_reported, the error is the
+ * refusal; otherwise the error says why there is no answer.
  */
 _must_check_ int policy_explain_words(const struct policy_choice *choice, int count, char **words,
-                                      char **ret_text, bool *ret_is_told, struct yett_error *error);
+                                      char **ret_text, bool *ret_is_reported,
+                                      struct yett_error *error);
 
 /*
  * Stores what `yett policy check` prints for the whole policy at `file` (NULL: the installed one).

@@ -10,7 +10,7 @@
 #include "cli/test_file.h"
 
 /* The policy's answer to one request. */
-struct told {
+struct reported {
 	bool is_allowed;
 	/*
 	 * The explanation of what is allowed, or its JSON document, with runs of spaces reduced to
@@ -54,17 +54,18 @@ static int word_of_answer(const char *by, char **ret_word)
 	                     : asprintf(ret_word, " %s (", by);
 }
 
-static bool rests_on(const struct told *told, const char *by)
+static bool rests_on(const struct reported *reported, const char *by)
 {
 	_cleanup_free_ char *wanted = NULL;
 
-	if (!told->is_allowed)
-		return strcmp(told->error.rule, by) == 0;
-	return word_of_answer(by, &wanted) >= 0 && strstr(told->text, wanted);
+	if (!reported->is_allowed)
+		return strcmp(reported->error.rule, by) == 0;
+	return word_of_answer(by, &wanted) >= 0 && strstr(reported->text, wanted);
 }
 
 /* Returns 0, or a code if the policy could not be asked. */
-static int ask(const char *policy, struct test_case *test, struct told *ret_told)
+static int policy_test_ask(const char *policy, struct test_case *test,
+                           struct reported *ret_reported)
 {
 	const struct policy_choice choice = {.user = test->user,
 	                                     .groups = test->groups,
@@ -74,16 +75,16 @@ static int ask(const char *policy, struct test_case *test, struct told *ret_told
 	                                     .is_agents = test->agent &&
 	                                                  strcmp(test->agent, "true") == 0,
 	                                     .is_own_key = true};
-	struct told told = {0};
-	bool is_told;
-	int r = policy_explain_words(&choice, test->words_count, test->words, &told.text, &is_told,
-	                             &told.error);
+	struct reported reported = {0};
+	bool is_reported;
+	int r = policy_explain_words(&choice, test->words_count, test->words, &reported.text,
+	                             &is_reported, &reported.error);
 
-	told.is_allowed = r == 0;
-	if (told.text)
-		squeeze(told.text);
-	*ret_told = told;
-	return is_told ? 0 : r;
+	reported.is_allowed = r == 0;
+	if (reported.text)
+		squeeze(reported.text);
+	*ret_reported = reported;
+	return is_reported ? 0 : r;
 }
 
 static const char *word(bool is_allowed)
@@ -92,41 +93,41 @@ static const char *word(bool is_allowed)
 }
 
 static void print_difference(const char *path, const struct test_case *test,
-                             const struct told *told, bool is_as_expected)
+                             const struct reported *reported, bool is_as_expected)
 {
 	output_text(stdout, path, false);
 	(void)printf(":%u: '", test->line);
 	output_text(stdout, test->name, false);
 	(void)printf("': ");
 	if (!is_as_expected)
-		(void)printf("%s, and expected to be %s", word(told->is_allowed), test->expect);
+		(void)printf("%s, and expected to be %s", word(reported->is_allowed), test->expect);
 	else
 		(void)printf("%s as expected, by %s and not by ", test->expect,
-		             told->is_allowed ? "other lines" : told->error.rule);
+		             reported->is_allowed ? "other lines" : reported->error.rule);
 	if (is_as_expected)
 		output_text(stdout, test->by, false);
 	(void)fputc('\n', stdout);
-	if (!told->is_allowed) {
+	if (!reported->is_allowed) {
 		(void)fputs("  ", stdout);
-		output_text(stdout, told->error.message, false);
-		(void)fputs(told->error.detail[0] ? "\n  " : "\n", stdout);
-		output_text(stdout, told->error.detail, false);
-		(void)fputs(told->error.detail[0] ? "\n" : "", stdout);
+		output_text(stdout, reported->error.message, false);
+		(void)fputs(reported->error.detail[0] ? "\n  " : "\n", stdout);
+		output_text(stdout, reported->error.detail, false);
+		(void)fputs(reported->error.detail[0] ? "\n" : "", stdout);
 	} else {
-		output_text(stdout, told->text, true);
+		output_text(stdout, reported->text, true);
 	}
 }
 
-static void put_case(struct json *json, const struct test_case *test, const struct told *told,
-                     bool differs)
+static void put_case(struct json *json, const struct test_case *test,
+                     const struct reported *reported, bool differs)
 {
 	json_open(json, NULL, '{');
 	json_text(json, "name", test->name);
 	json_number(json, "line", test->line);
 	json_bool(json, "expected", strcmp(test->expect, "allowed") == 0);
 	json_text(json, "expected_by", test->by);
-	json_bool(json, "allowed", told->is_allowed);
-	output_json_error(json, "refusal", &told->error);
+	json_bool(json, "allowed", reported->is_allowed);
+	output_json_error(json, "refusal", &reported->error);
 	json_bool(json, "differs", differs);
 	json_close(json);
 }
@@ -135,25 +136,25 @@ static void put_case(struct json *json, const struct test_case *test, const stru
  * Returns an exit status: 0 as expected, EXIT_FAILED if it differs, EXIT_USAGE if the policy could
  * not be asked.
  */
-static int judge(const char *policy, const char *path, struct test_case *test)
+static int policy_test_judge(const char *policy, const char *path, struct test_case *test)
 {
-	struct told told;
+	struct reported reported;
 	bool is_as_expected, differs;
 
-	if (ask(policy, test, &told) != 0) {
+	if (policy_test_ask(policy, test, &reported) != 0) {
 		if (!output_json())
 			output_note("%s:%u: '%s' cannot be told", path, test->line, test->name);
-		output_error(&told.error);
-		yett_free(told.text);
+		output_error(&reported.error);
+		yett_free(reported.text);
 		return EXIT_USAGE;
 	}
-	is_as_expected = strcmp(test->expect, word(told.is_allowed)) == 0;
-	differs = !is_as_expected || (test->by && !rests_on(&told, test->by));
+	is_as_expected = strcmp(test->expect, word(reported.is_allowed)) == 0;
+	differs = !is_as_expected || (test->by && !rests_on(&reported, test->by));
 	if (output_json())
-		put_case(output_json(), test, &told, differs);
+		put_case(output_json(), test, &reported, differs);
 	else if (differs)
-		print_difference(path, test, &told, is_as_expected);
-	yett_free(told.text);
+		print_difference(path, test, &reported, is_as_expected);
+	yett_free(reported.text);
 	return differs ? EXIT_FAILED : 0;
 }
 
@@ -173,7 +174,7 @@ int policy_test(const char *policy, const char *path)
 		json_open(output_json(), "tests", '[');
 	}
 	for (size_t i = 0; i < file.count && code != EXIT_USAGE; i++) {
-		int one = judge(policy, path, &file.cases[i]);
+		int one = policy_test_judge(policy, path, &file.cases[i]);
 
 		differing += one == EXIT_FAILED;
 		code = one ? one : code;

@@ -60,7 +60,7 @@ void pump_open_nothing(struct pump *pump)
  * Writes without blocking. poll(2) does not say how much a socket accepts, and the socket belongs
  * to the caller and may be in blocking mode.
  */
-static ssize_t write_some(int fd, const char *bytes, size_t length)
+static ssize_t pump_write_some(int fd, const char *bytes, size_t length)
 {
 	ssize_t n = send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 
@@ -73,7 +73,7 @@ static ssize_t write_some(int fd, const char *bytes, size_t length)
  * Reads without blocking. Other processes may share the socket and have read the data that poll(2)
  * reported.
  */
-static ssize_t read_some(int fd, char *bytes, size_t length)
+static ssize_t pump_read_some(int fd, char *bytes, size_t length)
 {
 	ssize_t n = recv(fd, bytes, length, MSG_DONTWAIT);
 
@@ -155,7 +155,7 @@ static bool may_pass(int fd)
 }
 
 /* If both outputs go to the same terminal or file, they must share one pipe to keep their order. */
-static bool is_same(int a, int b)
+static bool pump_is_same(int a, int b)
 {
 	struct stat x, y;
 
@@ -245,7 +245,7 @@ int pump_open(struct pump *pump, bool no_input, struct yett_error *error)
 			pump->stdio[i] = pump->copy;
 		else if (may_pass(i))
 			pump->stdio[i] = i;
-		else if (i == 2 && pump->made[1] && is_same(1, 2))
+		else if (i == 2 && pump->made[1] && pump_is_same(1, 2))
 			pump->stdio[2] = pump->stdio[1];
 		else
 			r = open_bridge(pump, i, error);
@@ -259,7 +259,7 @@ void pump_open_terminal(struct pump *pump, struct terminal *terminal)
 	pump->terminal = terminal;
 }
 
-static int set_size(const struct pump *pump, struct yett_command *command)
+static int pump_set_size(const struct pump *pump, struct yett_command *command)
 {
 	uint16_t rows, columns;
 
@@ -268,7 +268,7 @@ static int set_size(const struct pump *pump, struct yett_command *command)
 }
 
 /* Stops this process until it is continued. Restores the caller's terminal first. */
-static void stop(struct pump *pump, int number)
+static void pump_stop(struct pump *pump, int number)
 {
 	if (pump->terminal)
 		terminal_restore(pump->terminal);
@@ -299,7 +299,7 @@ static int open_terminal_ends(struct pump *pump, int master, struct yett_error *
  * Connects the caller's terminal to the command's; again after each stop. In the background, stops
  * until we are in the foreground.
  */
-static int attach(struct pump *pump, struct yett_command *command, struct yett_error *error)
+static int pump_attach(struct pump *pump, struct yett_command *command, struct yett_error *error)
 {
 	int master = yett_command_terminal(command), r = 0;
 
@@ -311,14 +311,14 @@ static int attach(struct pump *pump, struct yett_command *command, struct yett_e
 	if (r == 0)
 		r = terminal_make_raw(pump->terminal, error);
 	if (r == -EINTR) {
-		stop(pump, SIGTTOU);
+		pump_stop(pump, SIGTTOU);
 		return 0;
 	}
 	/*
 	 * The size may have changed since the request. Setting it fails if the command has ended.
 	 */
 	if (r == 0)
-		(void)set_size(pump, command);
+		(void)pump_set_size(pump, command);
 	return r;
 }
 
@@ -418,7 +418,8 @@ static int move_output(struct pump_bridge *bridge)
 		bridge->start = 0;
 		bridge->end = (size_t)n;
 	}
-	n = write_some(bridge->to, bridge->buffer + bridge->start, bridge->end - bridge->start);
+	n = pump_write_some(bridge->to, bridge->buffer + bridge->start,
+	                    bridge->end - bridge->start);
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
 	bridge->start += (size_t)n;
@@ -446,7 +447,7 @@ static void pump_output(struct pump *pump, struct pump_bridge *bridge)
 	bool is_kept_off = r == -EINTR && bridge->is_terminal && !job_is_foreground(to);
 
 	if (is_kept_off && !is_to_end(pump))
-		stop(pump, SIGTTOU);
+		pump_stop(pump, SIGTTOU);
 	if (r == 0 || (r == -EINTR && !(is_kept_off && is_to_end(pump))))
 		return;
 	bridge->start = bridge->end = 0;
@@ -471,7 +472,7 @@ static bool pump_input(struct pump_bridge *bridge, short from_events, short to_e
 		return true;
 	}
 	if (bridge->start == bridge->end && from_events) {
-		n = read_some(bridge->from, bridge->buffer, sizeof bridge->buffer);
+		n = pump_read_some(bridge->from, bridge->buffer, sizeof bridge->buffer);
 		/*
 		 * A datagram socket has no end of file. With POLLRDHUP, EAGAIN means that it was
 		 * shut down, and that nobody can send any more.
@@ -504,7 +505,7 @@ static void heed_stop(struct pump *pump, struct yett_command *command)
 {
 	if (!pump->terminal)
 		(void)!yett_command_signal(command, SIGSTOP, NULL);
-	stop(pump, SIGTSTP);
+	pump_stop(pump, SIGTSTP);
 	if (!pump->terminal)
 		(void)!yett_command_signal(command, SIGCONT, NULL);
 }
@@ -515,7 +516,7 @@ static bool heed_signal(struct pump *pump, struct yett_command *command, int num
 	switch (number) {
 	case SIGWINCH:
 		if (pump->terminal)
-			(void)set_size(pump, command);
+			(void)pump_set_size(pump, command);
 		return true;
 	case SIGTSTP:
 		heed_stop(pump, command);
@@ -560,7 +561,7 @@ static void pass_signals(struct pump *pump, struct yett_command *command)
  * Whether we may read the input. If our output goes to a pager, the pager reads the terminal key by
  * key (ICANON is off); reading too would take keys from it.
  */
-static bool may_read(const struct pump *pump)
+static bool pump_may_read(const struct pump *pump)
 {
 	struct termios modes;
 
@@ -597,7 +598,7 @@ static struct pollfd output_entry(const struct pump_bridge *bridge)
 static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command,
                       int timeout_ms)
 {
-	bool has_input = pump->in.start < pump->in.end, reads = may_read(pump);
+	bool has_input = pump->in.start < pump->in.end, reads = pump_may_read(pump);
 	struct pollfd e[ENTRIES] = {
 		[ENTRY_SIGNALS] = {.fd = pump->signals, .events = POLLIN},
 		[ENTRY_SANDBOX] = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN},
@@ -627,7 +628,7 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
 		blocked_read(pump->blocked);
 	if (e[ENTRY_RELAYS].revents)
 		relays_dispatch(pump->relays);
-	if (e[ENTRY_IN_FROM].revents && !may_read(pump))
+	if (e[ENTRY_IN_FROM].revents && !pump_may_read(pump))
 		e[ENTRY_IN_FROM].revents = 0; /* no longer in the foreground */
 	/*
 	 * A hangup of the caller's terminal ends the run: there is no pipe to close for the
@@ -647,7 +648,7 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
  * Returns the timeout for poll(2), which is an int. A longer time is cut to 1000 s, and the caller
  * polls again.
  */
-static int time_left(uint64_t now_ms, uint64_t end_ms)
+static int pump_time_left(uint64_t now_ms, uint64_t end_ms)
 {
 	return end_ms == UINT64_MAX        ? -1
 	       : end_ms <= now_ms          ? 0
@@ -663,7 +664,7 @@ int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_comman
 	for (;;) {
 		const struct yett_result *result;
 		int r = yett_command_wait(command, 0, &result, error),
-		    attached = attach(pump, command, error);
+		    attached = pump_attach(pump, command, error);
 		uint64_t now_ms = clock_now_ms();
 
 		if (r == 0)
@@ -675,7 +676,8 @@ int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_comman
 		if (r != YETT_E_TIMEOUT || now_ms >= end_ms || pump->ended_by)
 			return r;
 		wait_turn(pump, sandbox, command,
-		          time_left(now_ms, end_ms < pump->term_by_ms ? end_ms : pump->term_by_ms));
+		          pump_time_left(now_ms,
+		                         end_ms < pump->term_by_ms ? end_ms : pump->term_by_ms));
 	}
 }
 

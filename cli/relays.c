@@ -8,21 +8,21 @@
 #include "cli/output.h"
 #include "cli/parse.h"
 
-static int invalid(const char *option, const char *value, const char *expected,
-                   struct yett_error *error)
+static int relays_invalid(const char *option, const char *value, const char *expected,
+                          struct yett_error *error)
 {
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s %.100s: expected %s",
 	                 option, value, expected);
 }
 
-static int next_wish(struct relays *relays, const char *option, struct relay_wish **ret_wish,
-                     struct yett_error *error)
+static int next_request(struct relays *relays, const char *option,
+                        struct relay_request **ret_request, struct yett_error *error)
 {
 	if (relays->count == RELAYS_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "%s: more than %d ports and sockets", option, RELAYS_MAX);
-	*ret_wish = &relays->wishes[relays->count];
-	**ret_wish = (struct relay_wish){0};
+	*ret_request = &relays->requests[relays->count];
+	**ret_request = (struct relay_request){0};
 	return 0;
 }
 
@@ -78,20 +78,20 @@ int relays_add_port(struct relays *relays, const char *option, const char *value
 	static const char expected[] =
 		"[ADDRESS:]HOSTPORT:PORT, like 8080:80, 0:80 or [::1]:8080:80";
 	const char *end = value + strlen(value), *last = colon_before(value, end), *first;
-	struct relay_wish *wish;
-	int r = next_wish(relays, option, &wish, error);
+	struct relay_request *request;
+	int r = next_request(relays, option, &request, error);
 
 	if (r)
 		return r;
 	if (last < value)
-		return invalid(option, value, expected, error);
+		return relays_invalid(option, value, expected, error);
 	first = colon_before(value, last);
-	if (!parse_port(last + 1, (size_t)(end - last - 1), false, &wish->port) ||
-	    !parse_port(first + 1, (size_t)(last - first - 1), true, &wish->host_port))
-		return invalid(option, value, expected, error);
-	r = split_address(value, first, &wish->address);
+	if (!parse_port(last + 1, (size_t)(end - last - 1), false, &request->port) ||
+	    !parse_port(first + 1, (size_t)(last - first - 1), true, &request->host_port))
+		return relays_invalid(option, value, expected, error);
+	r = split_address(value, first, &request->address);
 	if (r == -EINVAL)
-		return invalid(option, value, expected, error);
+		return relays_invalid(option, value, expected, error);
 	if (r)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for %s",
 		                 option);
@@ -103,47 +103,47 @@ int relays_add_socket(struct relays *relays, const char *option, const char *val
                       struct yett_error *error)
 {
 	_cleanup_free_ char *directory = getcwd(NULL, 0);
-	struct relay_wish *wish;
-	int r = next_wish(relays, option, &wish, error);
+	struct relay_request *request;
+	int r = next_request(relays, option, &request, error);
 
 	if (r)
 		return r;
-	if (parse_share(directory ? directory : "/", value, &wish->path, &wish->target) < 0)
-		return invalid(option, value, "PATH or PATH:TARGET", error);
+	if (parse_share(directory ? directory : "/", value, &request->path, &request->target) < 0)
+		return relays_invalid(option, value, "PATH or PATH:TARGET", error);
 	relays->count++;
 	return 0;
 }
 
-static int open_one(struct yett_relay *relay, struct relay_wish *wish, bool tells_all,
+static int open_one(struct yett_relay *relay, struct relay_request *request, bool reports_all,
                     struct yett_error *error)
 {
-	const char *address = wish->address ? wish->address : "127.0.0.1";
+	const char *address = request->address ? request->address : "127.0.0.1";
 	bool is_v6 = strchr(address, ':') != NULL;
 	uint16_t chosen;
 	int r;
 
-	if (wish->path) {
-		r = yett_relay_socket(relay, wish->path, wish->target, error);
-		if (r == 0 && tells_all)
-			output_note("%s inside leads to %s", wish->target, wish->path);
+	if (request->path) {
+		r = yett_relay_socket(relay, request->path, request->target, error);
+		if (r == 0 && reports_all)
+			output_note("%s inside leads to %s", request->target, request->path);
 	} else {
-		r = yett_relay_publish(relay, wish->address, wish->host_port, wish->port, &chosen,
-		                       error);
-		if (r == 0 && (tells_all || wish->host_port == 0))
+		r = yett_relay_publish(relay, request->address, request->host_port, request->port,
+		                       &chosen, error);
+		if (r == 0 && (reports_all || request->host_port == 0))
 			output_note("%s%s%s:%u leads to port %u of the sandbox", is_v6 ? "[" : "",
-			            address, is_v6 ? "]" : "", chosen, wish->port);
+			            address, is_v6 ? "]" : "", chosen, request->port);
 	}
-	wish->is_open = r == 0;
+	request->is_open = r == 0;
 	return r;
 }
 
-int relays_open(struct relays *relays, struct yett_sandbox *sandbox, bool tells_all,
+int relays_open(struct relays *relays, struct yett_sandbox *sandbox, bool reports_all,
                 struct yett_error *error)
 {
 	int r = relays->count > 0 ? yett_relay_new(sandbox, &relays->relay, error) : 0;
 
 	for (size_t i = 0; r == 0 && i < relays->count; i++)
-		r = open_one(relays->relay, &relays->wishes[i], tells_all, error);
+		r = open_one(relays->relay, &relays->requests[i], reports_all, error);
 	return r;
 }
 
@@ -163,24 +163,24 @@ void relays_close(struct relays *relays, struct yett_sandbox *goes_on)
 	yett_relay_close(relays->relay);
 	relays->relay = NULL;
 	for (size_t i = 0; i < relays->count; i++) {
-		struct relay_wish *wish = &relays->wishes[i];
+		struct relay_request *request = &relays->requests[i];
 		struct yett_file_info *info = NULL;
 
-		if (goes_on && wish->is_open && wish->path &&
-		    yett_file_stat(goes_on, wish->target, 0, &info, NULL) == 0 &&
+		if (goes_on && request->is_open && request->path &&
+		    yett_file_stat(goes_on, request->target, 0, &info, NULL) == 0 &&
 		    info->kind == YETT_FILE_SOCKET)
-			(void)!yett_file_remove(goes_on, wish->target, 0, NULL);
+			(void)!yett_file_remove(goes_on, request->target, 0, NULL);
 		yett_free(info);
-		wish->is_open = false;
+		request->is_open = false;
 	}
 }
 
 void relays_free(struct relays *relays)
 {
 	for (size_t i = 0; i < relays->count; i++) {
-		free(relays->wishes[i].address);
-		free(relays->wishes[i].path);
-		free(relays->wishes[i].target);
+		free(relays->requests[i].address);
+		free(relays->requests[i].path);
+		free(relays->requests[i].target);
 	}
 	relays->count = 0;
 }

@@ -12,7 +12,7 @@
 #define RELAYS_MAX 64
 
 /* One port or socket to relay. */
-struct relay_wish {
+struct relay_request {
 	char *address;            /* address on the host; owned; NULL: the library's default */
 	uint16_t host_port, port; /* both 0 for a socket */
 	char *path, *target;      /* owned */
@@ -20,7 +20,7 @@ struct relay_wish {
 };
 
 struct relays {
-	struct relay_wish wishes[RELAYS_MAX];
+	struct relay_request requests[RELAYS_MAX];
 	size_t count;
 	struct yett_relay *relay; /* NULL until relays_open(), and if there is nothing to relay */
 };
@@ -35,9 +35,9 @@ _must_check_ int relays_add_socket(struct relays *relays, const char *option, co
                                    struct yett_error *error);
 
 /*
- * Opens all relays. Prints each port that the kernel chose; with `tells_all`, prints every relay.
+ * Opens all relays. Prints each port that the kernel chose; with `reports_all`, prints every relay.
  */
-_must_check_ int relays_open(struct relays *relays, struct yett_sandbox *sandbox, bool tells_all,
+_must_check_ int relays_open(struct relays *relays, struct yett_sandbox *sandbox, bool reports_all,
                              struct yett_error *error);
 
 /* For poll(2): readable when relays_dispatch() has something to do. -1: never. */

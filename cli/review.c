@@ -70,7 +70,8 @@ static int find_program(const char *name, const char *variable, char path[PATH_M
 	return yett_helper_path(named ? named : beside, path, PATH_MAX, error);
 }
 
-static int fail(const struct review *review, const char *path, int r, struct yett_error *error)
+static int review_fail(const struct review *review, const char *path, int r,
+                       struct yett_error *error)
 {
 	errno = -r;
 	return path ? error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
@@ -117,11 +118,11 @@ int review_start(struct review *review, int input, const int *fds, size_t count,
 	if (r)
 		return r;
 	if (pipe2(out, O_CLOEXEC) < 0)
-		return fail(review, NULL, -errno, error);
+		return review_fail(review, NULL, -errno, error);
 	review->out = out[0];
 	if (pipe2(notes, O_CLOEXEC) < 0) {
 		fd_close(out[1]);
-		return fail(review, NULL, -errno, error);
+		return review_fail(review, NULL, -errno, error);
 	}
 	review->notes = notes[0];
 	(void)snprintf(numbers[0], sizeof numbers[0], "%d", out[1]);
@@ -133,10 +134,10 @@ int review_start(struct review *review, int input, const int *fds, size_t count,
 	r = argv ? spawn(path, argv, input, passed, count + REVIEW_PIPES, &review->pid) : -ENOMEM;
 	fd_close(out[1]);
 	fd_close(notes[1]);
-	return r == 0 ? 0 : fail(review, r == -ENOMEM ? NULL : path, r, error);
+	return r == 0 ? 0 : review_fail(review, r == -ENOMEM ? NULL : path, r, error);
 }
 
-void review_tell(FILE *from)
+void review_report(FILE *from)
 {
 	_cleanup_free_ char *line = NULL;
 	size_t room = 0;
@@ -158,7 +159,7 @@ int review_finish(struct review *review, void (*print)(FILE *from))
 		(void)fclose(out); /* the program ends when nobody reads its output */
 	}
 	if (notes) {
-		review_tell(notes);
+		review_report(notes);
 		(void)fclose(notes);
 	}
 	while (waitpid(review->pid, &status, 0) < 0 && errno == EINTR)

@@ -54,7 +54,7 @@ _must_check_ int review_start(struct review *review, int input, const int *fds, 
                               struct yett_error *error);
 
 /* Prints the notes of a program, one for each line. */
-void review_tell(FILE *from);
+void review_report(FILE *from);
 
 /*
  * Reads the output with `print`, then the notes, closes both, and waits for the program. Returns

@@ -88,7 +88,7 @@ static void add_to_history(const struct run *run, int r)
 		history_add(&entry);
 }
 
-static int finish(struct run *run, int r)
+static int cli_run_finish(struct run *run, int r)
 {
 	int code;
 
@@ -128,7 +128,7 @@ static int go(struct run *run)
 		r = connect_helper(run);
 	if (r == 0)
 		r = run->options.dry_run ? run_ask_plan(run) : run_session(run);
-	return finish(run, r);
+	return cli_run_finish(run, r);
 }
 
 /* Finds the caller's shell: $SHELL, the shell in use, otherwise that of the user database. */
@@ -147,8 +147,8 @@ static void find_shell(char *out, size_t size)
  * Reads the options. Returns -1 to continue, otherwise the exit code; `misused` if the options are
  * wrong.
  */
-static int begin(const struct subcommand *self, int argc, char **argv, int misused,
-                 struct run **ret_run, int *ret_first)
+static int cli_run_begin(const struct subcommand *self, int argc, char **argv, int misused,
+                         struct run **ret_run, int *ret_first)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
 	int r;
@@ -174,7 +174,7 @@ static int begin(const struct subcommand *self, int argc, char **argv, int misus
 int run_main(const struct subcommand *self, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = NULL;
-	int first, r = begin(self, argc, argv, RUN_FAILED, &run, &first);
+	int first, r = cli_run_begin(self, argc, argv, RUN_FAILED, &run, &first);
 
 	if (r >= 0)
 		return r;
@@ -185,7 +185,7 @@ int run_main(const struct subcommand *self, int argc, char **argv)
 int shell_main(const struct subcommand *self, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = NULL;
-	int first, r = begin(self, argc, argv, RUN_FAILED, &run, &first);
+	int first, r = cli_run_begin(self, argc, argv, RUN_FAILED, &run, &first);
 
 	if (r >= 0)
 		return r;
@@ -199,7 +199,7 @@ int shell_main(const struct subcommand *self, int argc, char **argv)
 int exec_main(const struct subcommand *self, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = NULL;
-	int first, r = begin(self, argc, argv, RUN_FAILED, &run, &first);
+	int first, r = cli_run_begin(self, argc, argv, RUN_FAILED, &run, &first);
 
 	if (r >= 0)
 		return r;
@@ -216,7 +216,7 @@ static void free_words(char **words)
 }
 
 /* Creates the sandbox and its session. *ret_is_written becomes true once the id was printed. */
-static int make(struct run *run, char **words, bool *ret_is_written)
+static int cli_run_make(struct run *run, char **words, bool *ret_is_written)
 {
 	struct session session;
 	bool is_known = false;
@@ -248,7 +248,7 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 	_cleanup_free_ char **words = calloc(AGAIN_WORDS_MAX, sizeof *words);
 	_cleanup_free_ struct run *run = NULL;
 	bool is_written = true;
-	int first, r = begin(self, argc, argv, EXIT_USAGE, &run, &first);
+	int first, r = cli_run_begin(self, argc, argv, EXIT_USAGE, &run, &first);
 
 	if (r >= 0)
 		return r;
@@ -263,10 +263,10 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = connect_helper(run);
 	if (r == 0)
-		r = make(run, words, &is_written);
+		r = cli_run_make(run, words, &is_written);
 	if (words)
 		free_words(words);
-	if (finish(run, r) == 0)
+	if (cli_run_finish(run, r) == 0)
 		return 0;
 	return !is_written ? RUN_FAILED : r == YETT_E_INVALID_REQUEST ? EXIT_USAGE : EXIT_FAILED;
 }

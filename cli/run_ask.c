@@ -134,7 +134,7 @@ static bool may_be_for_a_share(int r)
  * Requests the sandbox. If the default share is refused, tries again with it as copy-on-write where
  * the policy wants that, then without it.
  */
-static int ask(struct run *run, char **ret_plan)
+static int run_ask_ask(struct run *run, char **ret_plan)
 {
 	int r = ask_once(run, ret_plan);
 	struct run_options *o = &run->options;
@@ -205,7 +205,7 @@ int run_ask_sandbox(struct run *run)
 
 	note_set_id(&run->options);
 	note_loopback(&run->options);
-	r = ask(run, NULL);
+	r = run_ask_ask(run, NULL);
 	for (size_t i = 0; r == 0 && !is_hidden && i < run->options.shares_count; i++)
 		is_hidden = run->options.shares[i].hide || run->options.shares[i].store;
 	if (is_hidden)
@@ -224,13 +224,13 @@ static void note_relays(const struct run *run)
 int run_ask_text(struct run *run, char **ret_text)
 {
 	note_relays(run);
-	return ask(run, ret_text);
+	return run_ask_ask(run, ret_text);
 }
 
 int run_ask_plan(struct run *run)
 {
 	_cleanup_(connect_freep) char *plan = NULL;
-	int r = ask(run, &plan);
+	int r = run_ask_ask(run, &plan);
 
 	note_relays(run);
 	if (r == 0 && output_json())

@@ -49,8 +49,8 @@ void run_options_free(struct run_options *options)
 	free(options->current_directory);
 }
 
-static int invalid(struct yett_error *error, const char *option, const char *value,
-                   const char *expected)
+static int run_options_invalid(struct yett_error *error, const char *option, const char *value,
+                               const char *expected)
 {
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option,
 	                 value, expected);
@@ -67,8 +67,8 @@ static int set_tmpfs(void *into, const char *value, struct yett_error *error)
 		                 RUN_TMPFS_MAX);
 	entry->size = sizeof *entry;
 	if (parse_tmpfs(value, &target, &entry->size_bytes) < 0)
-		return invalid(error, "tmpfs", value,
-		               "an absolute path, and a size like :64M or none");
+		return run_options_invalid(error, "tmpfs", value,
+		                           "an absolute path, and a size like :64M or none");
 	entry->target = target;
 	options->tmpfs_count++;
 	return 0;
@@ -93,11 +93,11 @@ static int set_network(void *into, const char *value, struct yett_error *error)
 			options->ask = words[i].ask;
 			return 0;
 		}
-	return invalid(error, "net", value, "none, limited, ask, open or host");
+	return run_options_invalid(error, "net", value, "none, limited, ask, open or host");
 }
 
-static int add_rule(struct run_options *options, const char *option, const char *value,
-                    struct yett_error *error)
+static int run_options_add_rule(struct run_options *options, const char *option, const char *value,
+                                struct yett_error *error)
 {
 	bool is_deny = strcmp(option, "--deny") == 0;
 	_cleanup_free_ char *text = NULL;
@@ -119,12 +119,12 @@ OPTION_FLAG(set_allow_private, struct run_options, allow_private)
 
 static int set_allow(void *into, const char *value, struct yett_error *error)
 {
-	return add_rule(into, "--allow", value, error);
+	return run_options_add_rule(into, "--allow", value, error);
 }
 
 static int set_deny(void *into, const char *value, struct yett_error *error)
 {
-	return add_rule(into, "--deny", value, error);
+	return run_options_add_rule(into, "--deny", value, error);
 }
 
 static int set_publish(void *into, const char *value, struct yett_error *error)
@@ -147,7 +147,8 @@ static int add_copy(struct run_copy *copies, size_t *count, const char *option, 
 	char *copy;
 
 	if (!colon || colon == value || !colon[1] || (is_in ? colon[1] : value[0]) != '/')
-		return invalid(error, option, value, is_in ? "PATH:INSIDE" : "INSIDE:PATH");
+		return run_options_invalid(error, option, value,
+		                           is_in ? "PATH:INSIDE" : "INSIDE:PATH");
 	if (*count == RUN_COPIES_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d copies",
 		                 RUN_COPIES_MAX);
@@ -178,7 +179,7 @@ static int set_copy_out(void *into, const char *value, struct yett_error *error)
  * Makes the directory if it does not exist, and returns its path without symbolic links. Returns
  * NULL with the error set.
  */
-static char *make_directory(const char *path, struct yett_error *error)
+static char *run_options_make_directory(const char *path, struct yett_error *error)
 {
 	char *real;
 
@@ -198,14 +199,14 @@ static int set_memory_dir(void *into, const char *value, struct yett_error *erro
 	struct run_options *options = into;
 
 	free(options->memory_dir);
-	options->memory_dir = make_directory(value, error);
+	options->memory_dir = run_options_make_directory(value, error);
 	return options->memory_dir ? 0 : YETT_E_FILE_OPERATION_FAILED;
 }
 
 /* Mounts an empty tmpfs inside, whose contents are copied out at the end. */
 static int set_outputs(void *into, const char *value, struct yett_error *error)
 {
-	_cleanup_free_ char *directory = make_directory(value, error), *copy = NULL;
+	_cleanup_free_ char *directory = run_options_make_directory(value, error), *copy = NULL;
 	int r;
 
 	if (!directory)
@@ -222,7 +223,7 @@ static int set_env(void *into, const char *value, struct yett_error *error)
 	struct run_options *options = into;
 
 	if (!strchr(value, '=') || *value == '=')
-		return invalid(error, "env", value, "NAME=VALUE");
+		return run_options_invalid(error, "env", value, "NAME=VALUE");
 	if (options->env_count == RUN_ENV_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "more than %d environment variables", RUN_ENV_MAX);
@@ -230,10 +231,10 @@ static int set_env(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
-static int set_directory(void *into, const char *value, struct yett_error *error)
+static int run_options_set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
-		return invalid(error, "directory", value, "an absolute path inside");
+		return run_options_invalid(error, "directory", value, "an absolute path inside");
 	((struct run_options *)into)->directory = value;
 	return 0;
 }
@@ -243,7 +244,7 @@ static int set_memory(void *into, const char *value, struct yett_error *error)
 	uint64_t bytes;
 
 	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
-		return invalid(error, "memory", value, "a size like 64M or 2G");
+		return run_options_invalid(error, "memory", value, "a size like 64M or 2G");
 	((struct run_options *)into)->limits.memory_bytes = bytes;
 	return 0;
 }
@@ -253,7 +254,8 @@ static int set_cpus(void *into, const char *value, struct yett_error *error)
 	uint64_t millis;
 
 	if (units_parse_cpus(value, &millis) < 0 || millis == 0)
-		return invalid(error, "cpus", value, "a number of processors like 2 or 1.5");
+		return run_options_invalid(error, "cpus", value,
+		                           "a number of processors like 2 or 1.5");
 	((struct run_options *)into)->limits.cpu_millis = millis;
 	return 0;
 }
@@ -268,7 +270,7 @@ static int set_count(const char *name, const char *value, uint64_t max, uint64_t
 	if (units_parse_number(value, &count) < 0 || count == 0 || count > max) {
 		(void)snprintf(expected, sizeof expected, "a number from 1 to %llu",
 		               (unsigned long long)max);
-		return invalid(error, name, value, expected);
+		return run_options_invalid(error, name, value, expected);
 	}
 	*ret_count = count;
 	return 0;
@@ -291,7 +293,7 @@ static int set_file_size(void *into, const char *value, struct yett_error *error
 	uint64_t bytes;
 
 	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
-		return invalid(error, "file-size", value, "a size like 64M or 2G");
+		return run_options_invalid(error, "file-size", value, "a size like 64M or 2G");
 	((struct run_options *)into)->limits.file_bytes = bytes;
 	return 0;
 }
@@ -301,8 +303,8 @@ static int set_core(void *into, const char *value, struct yett_error *error)
 	uint64_t bytes;
 
 	if (units_parse_core(value, &bytes) < 0)
-		return invalid(error, "core", value,
-		               "none, or a size of at least 4K like 64M or 2G");
+		return run_options_invalid(error, "core", value,
+		                           "none, or a size of at least 4K like 64M or 2G");
 	((struct run_options *)into)->limits.core_bytes = bytes;
 	return 0;
 }
@@ -313,8 +315,9 @@ static int set_duration(const char *name, const char *value, uint64_t *ret_ms,
 	uint64_t ms;
 
 	if (units_parse_duration(value, &ms) < 0 || ms == 0 || ms > DURATION_MAX_MS)
-		return invalid(error, name, value,
-		               "a time like 300ms, 2s, 1.5m or 1h30m, of at most 30 days");
+		return run_options_invalid(
+			error, name, value,
+			"a time like 300ms, 2s, 1.5m or 1h30m, of at most 30 days");
 	*ret_ms = ms;
 	return 0;
 }
@@ -352,7 +355,7 @@ static int set_idle_action(void *into, const char *value, struct yett_error *err
 
 	if (strcmp(value, "end") != 0 && strcmp(value, "pause") != 0 &&
 	    strcmp(value, "suspend") != 0)
-		return invalid(error, "idle-action", value, "end, pause or suspend");
+		return run_options_invalid(error, "idle-action", value, "end, pause or suspend");
 	options->life.idle_suspend = *value == 's';
 	options->life.idle_action = *value == 'p' ? YETT_IDLE_PAUSE : YETT_IDLE_END;
 	return 0;
@@ -362,7 +365,7 @@ static int add_label(const char **labels, size_t *count, const char *option, con
                      struct yett_error *error)
 {
 	if (!strchr(value, '=') || *value == '=' || *value == '#')
-		return invalid(error, option, value, "KEY=VALUE");
+		return run_options_invalid(error, option, value, "KEY=VALUE");
 	if (*count == RUN_LABELS_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --%s",
 		                 RUN_LABELS_MAX, option);
@@ -390,7 +393,7 @@ static int set_metadata(void *into, const char *value, struct yett_error *error)
 	struct run_options *options = into;
 
 	if (!strchr(value, '=') || *value == '=')
-		return invalid(error, "metadata", value, "KEY=VALUE");
+		return run_options_invalid(error, "metadata", value, "KEY=VALUE");
 	if (options->metadata_count == RUN_METADATA_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "more than %d of --metadata", RUN_METADATA_MAX);
@@ -403,7 +406,7 @@ static int set_only(void *into, const char *value, struct yett_error *error)
 	struct run_options *options = into;
 
 	if (value[0] != '/')
-		return invalid(error, "only", value, "an absolute path inside");
+		return run_options_invalid(error, "only", value, "an absolute path inside");
 	if (options->only_paths_count == RUN_PATHS_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d paths",
 		                 RUN_PATHS_MAX);
@@ -411,13 +414,13 @@ static int set_only(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
-static int set_user(void *into, const char *value, struct yett_error *error)
+static int run_options_set_user(void *into, const char *value, struct yett_error *error)
 {
 	struct run_options *options = into;
 	uint64_t id;
 
 	if (units_parse_number(value, &id) < 0 || id >= UINT32_MAX)
-		return invalid(error, "user", value, "the number of a user inside");
+		return run_options_invalid(error, "user", value, "the number of a user inside");
 	options->other_user = true;
 	options->user = (uint32_t)id;
 	return 0;
@@ -428,7 +431,7 @@ static int set_own_memory(void *into, const char *value, struct yett_error *erro
 	uint64_t bytes;
 
 	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
-		return invalid(error, "command-memory", value, "a size like 64M or 2G");
+		return run_options_invalid(error, "command-memory", value, "a size like 64M or 2G");
 	((struct run_options *)into)->own.memory_bytes = bytes;
 	return 0;
 }
@@ -444,7 +447,8 @@ static int set_capture(void *into, const char *value, struct yett_error *error)
 	uint64_t bytes;
 
 	if (units_parse_size(value, &bytes) < 0 || bytes > YETT_CAPTURE_MAX)
-		return invalid(error, "capture", value, "a size like 64K or 2M, of at most 16M");
+		return run_options_invalid(error, "capture", value,
+		                           "a size like 64K or 2M, of at most 16M");
 	((struct run_options *)into)->capture_bytes = bytes;
 	((struct run_options *)into)->capture = true;
 	return 0;
@@ -459,7 +463,7 @@ OPTION_FLAG(set_no_network, struct run_options, deny_network)
 OPTION_FLAG(set_background, struct run_options, background)
 OPTION_FLAG(set_input, struct run_options, input_later)
 OPTION_FLAG(set_dry_run, struct run_options, dry_run)
-OPTION_TEXT(set_profile, struct run_options, profile)
+OPTION_TEXT(run_options_set_profile, struct run_options, profile)
 OPTION_TEXT(set_name, struct run_options, name)
 OPTION_TEXT(set_hostname, struct run_options, hostname)
 OPTION_TEXT(set_socket, struct run_options, connect.socket_path)
@@ -500,7 +504,7 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	                    run_shares_set_socket)
 #define SHARES                                                                             \
 	OPTION('p', "profile", "PROFILE", "use this profile of the policy (default)",      \
-	       set_profile),                                                               \
+	       run_options_set_profile),                                                   \
 		SHARED_PATHS,                                                              \
 		OPTION_RARE(0, "tmpfs", "TARGET[:SIZE]",                                   \
 	                    "mount an empty directory in memory; repeatable", set_tmpfs),  \
@@ -533,7 +537,7 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	                    "copy the contents of " OUTPUTS " to DIR at the end", set_outputs)
 #define SURROUNDINGS                                                                             \
 	OPTION('C', "directory", "DIR", "start the command in this directory inside",            \
-	       set_directory),                                                                   \
+	       run_options_set_directory),                                                       \
 		OPTION('e', "env", "NAME=VALUE", "set an environment variable; repeatable",      \
 	               set_env),                                                                 \
 		OPTION_RARE(0, "metadata", "KEY=VALUE",                                          \
@@ -547,7 +551,8 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 		OPTION_RARE(0, "only", "PATH",                                                    \
 	                    "let the command access only this path and system files; repeatable", \
 	                    set_only),                                                            \
-		OPTION_RARE('u', "user", "UID", "run the command as this uid inside", set_user),  \
+		OPTION_RARE('u', "user", "UID", "run the command as this uid inside",             \
+	                    run_options_set_user),                                                \
 		OPTION_RARE(0, "command-memory", "SIZE", "limit the memory of this command",      \
 	                    set_own_memory),                                                      \
 		OPTION_RARE(0, "command-pids", "N", "limit the processes of this command",        \

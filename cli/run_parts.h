@@ -42,7 +42,7 @@ struct run {
 	bool is_output_lost;   /* some output could not be written; the error says why */
 	bool is_given_up;      /* the run gave up on the command, which may still run */
 	bool is_ended_by_time; /* the sandbox reached a time limit and ended with its commands */
-	bool is_told;          /* the document already has the command, with its outputs */
+	bool is_reported;      /* the document already has the command, with its outputs */
 	struct work_own stores;
 	struct yett_error error;
 	struct pump pump;

@@ -16,7 +16,7 @@ int run_exit_code_of_error(const struct yett_error *error)
 	return error->os_error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
-static void add_limit(char *line, size_t size, const char *name, const char *value)
+static void run_report_add_limit(char *line, size_t size, const char *name, const char *value)
 {
 	size_t used = strlen(line);
 
@@ -30,7 +30,7 @@ static void add_time(char *line, size_t size, const char *name, uint64_t ms)
 
 	if (ms)
 		output_duration(value, sizeof value, ms);
-	add_limit(line, size, name, value);
+	run_report_add_limit(line, size, name, value);
 }
 
 void run_report_limits(const struct yett_result *result, const struct run_limits *limits)
@@ -41,10 +41,10 @@ void run_report_limits(const struct yett_result *result, const struct run_limits
 	if (result->out_of_memory) {
 		if (limits->memory_bytes)
 			output_size(value, sizeof value, limits->memory_bytes);
-		add_limit(line, sizeof line, "memory", value);
+		run_report_add_limit(line, sizeof line, "memory", value);
 	}
 	if (result->limits_hit & YETT_LIMIT_PIDS)
-		add_limit(line, sizeof line, "process", "");
+		run_report_add_limit(line, sizeof line, "process", "");
 	if (is_cpu_time)
 		add_time(line, sizeof line,
 		         limits->is_sandboxs ? "the sandbox's processor time" : "processor time",
@@ -88,7 +88,7 @@ static struct run_limits limits_of(const struct run *run)
 	                           .time_ms = o->timeout_ms};
 }
 
-static int exit_code(const struct run *run)
+static int run_report_exit_code(const struct run *run)
 {
 	int code = run->has_result ? run_exit_code_of_result(&run->result) : 0;
 
@@ -103,7 +103,7 @@ static int exit_code(const struct run *run)
 }
 
 /* Adds the sandbox and the command to the document; null for one that does not exist. */
-static void tell_json(struct json *json, const struct run *run)
+static void report_json(struct json *json, const struct run *run)
 {
 	_cleanup_(connect_freep) struct yett_work_list *works = NULL;
 
@@ -112,8 +112,8 @@ static void tell_json(struct json *json, const struct run *run)
 	else
 		json_null(json, "sandbox");
 	(void)!yett_works_list(&works, NULL);
-	work_tell_stores(json, works, run->info.id);
-	if (run->is_told)
+	work_report_stores(json, works, run->info.id);
+	if (run->is_reported)
 		return; /* the document already has the command */
 	if (!run->command_id && !run->has_result) {
 		json_null(json, "command");
@@ -135,7 +135,7 @@ static void tell_json(struct json *json, const struct run *run)
 int run_report(struct run *run)
 {
 	struct run_limits limits;
-	int code = exit_code(run);
+	int code = run_report_exit_code(run);
 
 	if (run->error.code)
 		output_error(&run->error);
@@ -144,6 +144,6 @@ int run_report(struct run *run)
 		run_report_limits(&run->result, &limits);
 	}
 	if (output_json() && !run->options.dry_run)
-		tell_json(output_json(), run);
+		report_json(output_json(), run);
 	return code;
 }

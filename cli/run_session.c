@@ -179,7 +179,7 @@ static int run_in_directories(struct run *run)
  * If stdout is for the document, the sandbox has kept the command's output. Adds the command and
  * its output to the document.
  */
-static int tell_outputs(struct run *run)
+static int report_outputs(struct run *run)
 {
 	int r;
 
@@ -187,7 +187,7 @@ static int tell_outputs(struct run *run)
 	    run->is_ended_by_time)
 		return 0;
 	r = commands_json(run->sandbox, run->command_id, true, &run->error);
-	run->is_told = r == 0;
+	run->is_reported = r == 0;
 	/* The sandbox ended with the command, for example because memory ran out. */
 	return r == YETT_E_NOT_RUNNING ? 0 : r;
 }
@@ -218,7 +218,7 @@ static int open_pump(struct run *run)
  * Ends the sandbox unless it `goes_on`, and closes it. Returns whether to report that it keeps
  * running. *late has a code if the sandbox could not be ended.
  */
-static bool leave(struct run *run, bool goes_on, struct yett_error *late)
+static bool run_session_leave(struct run *run, bool goes_on, struct yett_error *late)
 {
 	bool is_news =
 		goes_on && !run->attach_to && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT;
@@ -261,7 +261,7 @@ static int check_output(struct run *run)
 }
 
 /* If the sandbox reached a time limit and ended meanwhile, that is the result, not an error. */
-static int take_end(struct run *run, int r)
+static int run_session_take_end(struct run *run, int r)
 {
 	if (r == 0 || run->has_result ||
 	    !run_result_of_end(yett_sandbox_ended(run->sandbox), &run->result))
@@ -325,14 +325,14 @@ int run_session(struct run *run)
 		run->pump.relays = &run->options.relays;
 		r = copy_all_in(run->sandbox, &run->options, &run->error);
 	}
-	r = take_end(run, r);
+	r = run_session_take_end(run, r);
 	if (r || run->has_result) {
 		relays_close(&run->options.relays, run->attach_to ? run->sandbox : NULL);
 		/*
 		 * End a new sandbox: without the files that must be copied in, it is not what was
 		 * requested.
 		 */
-		(void)leave(run, run->attach_to != NULL, &late);
+		(void)run_session_leave(run, run->attach_to != NULL, &late);
 		leave_stores(run);
 		return r;
 	}
@@ -344,13 +344,13 @@ int run_session(struct run *run)
 	if (r == 0 && !run->options.background)
 		r = pump_catch_signals(&run->pump, &run->error);
 	if (r == 0)
-		r = take_end(run, run_command(run));
+		r = run_session_take_end(run, run_command(run));
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
 	/* No command is left to send signals to, and the rest may take long. */
 	pump_release_signals(&run->pump);
 	if (r == 0)
-		r = tell_outputs(run);
+		r = report_outputs(run);
 	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up &&
 	    !run->is_ended_by_time) {
 		if (run->options.tty)
@@ -361,7 +361,7 @@ int run_session(struct run *run)
 	             goes_on && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT ? run->sandbox
 	                                                                           : NULL);
 	/* The processes that the command left are dead now, so the pipes reach end of file. */
-	is_news = leave(run, goes_on, &late);
+	is_news = run_session_leave(run, goes_on, &late);
 	pump_drain(&run->pump);
 	pump_close(&run->pump);
 	if (r == 0)

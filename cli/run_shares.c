@@ -23,8 +23,8 @@ int run_shares_add(struct run_options *options, char *path, char *target, uint32
 	return 0;
 }
 
-static int invalid(struct yett_error *error, const char *option, const char *value,
-                   const char *expected)
+static int run_shares_invalid(struct yett_error *error, const char *option, const char *value,
+                              const char *expected)
 {
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option,
 	                 value, expected);
@@ -47,25 +47,25 @@ static int add_real(struct run_options *options, const char *name, const char *v
 	                 strchr(path, ':') ? "; TARGET is an absolute path" : "");
 }
 
-static int add_share(struct run_options *options, const char *name, const char *value,
-                     uint32_t flags, struct yett_error *error)
+static int run_shares_add_share(struct run_options *options, const char *name, const char *value,
+                                uint32_t flags, struct yett_error *error)
 {
 	_cleanup_free_ char *path = NULL, *target = NULL;
 	const char *directory = options->current_directory ? options->current_directory : "/";
 
 	if (parse_share(directory, value, &path, &target) < 0)
-		return invalid(error, name, value, "PATH or PATH:TARGET");
+		return run_shares_invalid(error, name, value, "PATH or PATH:TARGET");
 	return add_real(options, name, value, path, steal_ptr(&target), flags, error);
 }
 
 int run_shares_set_ro(void *into, const char *value, struct yett_error *error)
 {
-	return add_share(into, "ro", value, 0, error);
+	return run_shares_add_share(into, "ro", value, 0, error);
 }
 
 int run_shares_set_rw(void *into, const char *value, struct yett_error *error)
 {
-	return add_share(into, "rw", value, YETT_SHARE_WRITABLE, error);
+	return run_shares_add_share(into, "rw", value, YETT_SHARE_WRITABLE, error);
 }
 
 int run_shares_set_cow(void *into, const char *value, struct yett_error *error)
@@ -77,8 +77,9 @@ int run_shares_set_cow(void *into, const char *value, struct yett_error *error)
 	int r = parse_cow(directory, value, &path, &target, &bytes);
 
 	if (r < 0)
-		return invalid(error, "cow", value,
-		               "PATH, PATH:TARGET, PATH:memory=SIZE or PATH:TARGET:memory=SIZE");
+		return run_shares_invalid(
+			error, "cow", value,
+			"PATH, PATH:TARGET, PATH:memory=SIZE or PATH:TARGET:memory=SIZE");
 	r = add_real(options, "cow", value, path, steal_ptr(&target), YETT_SHARE_COW, error);
 	if (r == 0)
 		options->shares[options->shares_count - 1].memory_bytes = bytes;
@@ -98,7 +99,7 @@ int run_shares_set_store(void *into, const char *value, struct yett_error *error
 	int r;
 
 	if (length == 0 || length >= sizeof named || (target && target[1] != '/'))
-		return invalid(
+		return run_shares_invalid(
 			error, "store", value,
 			"a sandbox or store, as yett work list tells them, or that and :TARGET");
 	(void)snprintf(named, sizeof named, "%.*s", (int)length, value);
@@ -196,5 +197,5 @@ int run_shares_hide(struct run_options *options, struct yett_error *error)
 
 int run_shares_set_socket(void *into, const char *value, struct yett_error *error)
 {
-	return add_share(into, "share-socket", value, YETT_SHARE_SOCKET, error);
+	return run_shares_add_share(into, "share-socket", value, YETT_SHARE_SOCKET, error);
 }

@@ -24,7 +24,7 @@ static const char *const files[] = {SESSION_FILE, SESSION_FILE ".new", SESSION_H
                                     SESSION_HISTORY ".new", SESSION_HISTORY ".lock"};
 
 /* Reports the current errno. */
-static int cannot(const char *what, const char *path, struct yett_error *error)
+static int cli_session_cannot(const char *what, const char *path, struct yett_error *error)
 {
 	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot %s %s: %m", what,
 	                   path);
@@ -55,7 +55,7 @@ static int check_own(int fd, const char *path, struct yett_error *error)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return cannot("look at", path, error);
+		return cli_session_cannot("look at", path, error);
 	if (st.st_uid == geteuid() && !(st.st_mode & 077))
 		return 0;
 	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
@@ -66,7 +66,8 @@ static int check_own(int fd, const char *path, struct yett_error *error)
  * Opens the directory of all sessions. Returns 0 with *ret_all -1 if the directory does not exist
  * and `make` is false.
  */
-static int open_all(bool make, int *ret_all, char path[static 4096], struct yett_error *error)
+static int cli_session_open_all(bool make, int *ret_all, char path[static 4096],
+                                struct yett_error *error)
 {
 	_cleanup_fd_ int all = -1;
 	int r = find_all(path, error);
@@ -80,7 +81,7 @@ static int open_all(bool make, int *ret_all, char path[static 4096], struct yett
 		if (end)
 			*end = '\0';
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return cannot("make the directory", path, error);
+			return cli_session_cannot("make the directory", path, error);
 		if (end)
 			*end = '/';
 	}
@@ -88,7 +89,7 @@ static int open_all(bool make, int *ret_all, char path[static 4096], struct yett
 	if (all < 0 && !make && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (all < 0)
-		return cannot("use the directory", path, error);
+		return cli_session_cannot("use the directory", path, error);
 	r = check_own(all, path, error);
 	if (r == 0)
 		*ret_all = steal_fd(&all);
@@ -99,7 +100,7 @@ static int open_all(bool make, int *ret_all, char path[static 4096], struct yett
  * The helper's rules for names of sandboxes. A name has no slash and is not "." or "..", so it
  * cannot resolve to another place.
  */
-static bool is_name(const char *name)
+static bool cli_session_is_name(const char *name)
 {
 	return strlen(name) < YETT_NAME_SIZE &&
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0' && *name &&
@@ -114,7 +115,7 @@ static int no_name(const char *name, struct yett_error *error)
 		ESCAPE(name), YETT_NAME_SIZE - 1);
 }
 
-static int not_found(const char *name, struct yett_error *error)
+static int cli_session_not_found(const char *name, struct yett_error *error)
 {
 	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
 	                 "there is no session of a sandbox %.80s", ESCAPE(name));
@@ -128,7 +129,8 @@ static int others(const char *name, struct yett_error *error)
 		name);
 }
 
-static int take_lock(int directory, const char *name, unsigned tries, struct yett_error *error)
+static int cli_session_take_lock(int directory, const char *name, unsigned tries,
+                                 struct yett_error *error)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
 
@@ -150,19 +152,19 @@ static int open_locked(int all, struct session *session, unsigned flags, struct 
 
 		if ((flags & SESSION_MAKE) && mkdirat(all, session->name, 0700) < 0 &&
 		    errno != EEXIST)
-			return cannot("make the directory", session->path, error);
+			return cli_session_cannot("make the directory", session->path, error);
 		directory =
 			openat(all, session->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (directory < 0 && errno == ENOENT && (flags & SESSION_MAKE))
 			continue;
 		if (directory < 0 && errno == ENOENT)
-			return not_found(session->name, error);
+			return cli_session_not_found(session->name, error);
 		if (directory < 0)
-			return cannot("use the directory", session->path, error);
+			return cli_session_cannot("use the directory", session->path, error);
 		r = check_own(directory, session->path, error);
 		if (r == 0 && !(flags & SESSION_UNLOCKED))
-			r = take_lock(directory, session->name,
-			              flags & SESSION_AT_ONCE ? 1 : LOCK_TRIES, error);
+			r = cli_session_take_lock(directory, session->name,
+			                          flags & SESSION_AT_ONCE ? 1 : LOCK_TRIES, error);
 		if (r)
 			return r;
 		if (fstat(directory, &st) == 0 &&
@@ -174,7 +176,7 @@ static int open_locked(int all, struct session *session, unsigned flags, struct 
 		}
 	}
 	return flags & SESSION_MAKE ? others(session->name, error)
-	                            : not_found(session->name, error);
+	                            : cli_session_not_found(session->name, error);
 }
 
 int session_open(const char *name, unsigned flags, struct session *ret_session,
@@ -185,16 +187,17 @@ int session_open(const char *name, unsigned flags, struct session *ret_session,
 	int r;
 
 	*ret_session = (struct session){.directory = -1};
-	if (!is_name(name))
-		return flags & SESSION_MAKE ? no_name(name, error) : not_found(name, error);
-	r = open_all(flags & SESSION_MAKE, &all, path, error);
+	if (!cli_session_is_name(name))
+		return flags & SESSION_MAKE ? no_name(name, error)
+		                            : cli_session_not_found(name, error);
+	r = cli_session_open_all(flags & SESSION_MAKE, &all, path, error);
 	if (r)
 		return r;
 	(void)snprintf(ret_session->name, sizeof ret_session->name, "%s", name);
 	(void)snprintf(ret_session->path, sizeof ret_session->path, "%.*s/%s", 4096 - 128, path,
 	               name);
 	if (all < 0)
-		return not_found(name, error);
+		return cli_session_not_found(name, error);
 	r = open_locked(all, ret_session, flags, error);
 	if (r == 0)
 		r = session_form_read(ret_session, error);
@@ -229,9 +232,9 @@ int session_remove(struct session *session, struct yett_error *error)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (unlinkat(session->directory, files[i], 0) < 0 && errno != ENOENT)
-			return cannot("remove a file of", session->path, error);
+			return cli_session_cannot("remove a file of", session->path, error);
 	if (rmdir(session->path) < 0 && errno != ENOENT && errno != ENOTEMPTY)
-		return cannot("remove the directory", session->path, error);
+		return cli_session_cannot("remove the directory", session->path, error);
 	session->is_removed = true;
 	return 0;
 }
@@ -244,11 +247,11 @@ static bool each_name(bool (*each)(const char *name, void *data), void *data)
 	const struct dirent *entry;
 	char path[4096];
 
-	if (open_all(false, &all, path, NULL) != 0 || all < 0)
+	if (cli_session_open_all(false, &all, path, NULL) != 0 || all < 0)
 		return false;
 	entries = fd_entries(all);
 	while (entries && (entry = readdir(entries)))
-		if (is_name(entry->d_name) && each(entry->d_name, data))
+		if (cli_session_is_name(entry->d_name) && each(entry->d_name, data))
 			return true;
 	return false;
 }
@@ -278,11 +281,11 @@ bool session_find(const char *id_or_name, char ret_name[static YETT_NAME_SIZE])
 	struct yett_error why = {0};
 	char path[4096];
 	struct stat st;
-	int r = open_all(false, &all, path, &why);
+	int r = cli_session_open_all(false, &all, path, &why);
 
 	if (r && r != YETT_E_NOT_FOUND)
 		output_note("sessions cannot be looked for: %s", why.message);
-	if (r || all < 0 || !is_name(id_or_name))
+	if (r || all < 0 || !cli_session_is_name(id_or_name))
 		return false;
 	if (fstatat(all, id_or_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		(void)snprintf(ret_name, YETT_NAME_SIZE, "%s", id_or_name);
@@ -295,7 +298,7 @@ bool session_find_of(const char *id_or_name, const char *id, char ret_name[stati
 {
 	struct search search = {id, ret_name};
 
-	return (is_name(id_or_name) && is_searched(id_or_name, &search)) ||
+	return (cli_session_is_name(id_or_name) && is_searched(id_or_name, &search)) ||
 	       each_name(is_searched, &search);
 }
 
@@ -324,7 +327,7 @@ size_t session_each(void (*each)(const struct session *session, void *data), voi
 	_cleanup_fd_ int all = -1;
 	struct yett_error why = {0};
 	char path[4096];
-	int r = open_all(false, &all, path, &why);
+	int r = cli_session_open_all(false, &all, path, &why);
 
 	if (r && r != YETT_E_NOT_FOUND)
 		output_note("sessions cannot be looked for: %s", why.message);
@@ -364,8 +367,8 @@ static const char *find_value(const struct session *session, const char *option)
  * Returns the path that an option names, relative to the directory in which the sandbox was
  * created.
  */
-static const char *find_path(const struct session *session, const char *option,
-                             char path[static 8192])
+static const char *cli_session_find_path(const struct session *session, const char *option,
+                                         char path[static 8192])
 {
 	const char *value = find_value(session, option);
 
@@ -400,8 +403,8 @@ enum session_there session_look(const struct session *session, struct yett_conne
                                 struct yett_error *why)
 {
 	char socket[8192], key[8192];
-	const struct connect_choice choice = {find_path(session, "--socket", socket),
-	                                      find_path(session, "--key", key)};
+	const struct connect_choice choice = {cli_session_find_path(session, "--socket", socket),
+	                                      cli_session_find_path(session, "--key", key)};
 	struct yett_connection *own = NULL;
 	enum session_there there;
 

@@ -30,14 +30,14 @@ static int broken(const struct session *session, const char *what, struct yett_e
 	return YETT_E_FILE_OPERATION_FAILED;
 }
 
-static int no_memory(struct yett_error *error)
+static int session_form_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                 "there is not enough memory for a session");
 }
 
 /* Reads the file into session->text, and returns the text between the head and the last line. */
-static int read_all(struct session *session, char **ret_rest, struct yett_error *error)
+static int session_form_read_all(struct session *session, char **ret_rest, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = openat(session->directory, SESSION_FILE,
 	                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -57,7 +57,7 @@ static int read_all(struct session *session, char **ret_rest, struct yett_error 
 		return broken(session, "it is too long", error);
 	session->text = malloc((size_t)st.st_size + 1);
 	if (!session->text)
-		return no_memory(error);
+		return session_form_no_memory(error);
 	while (used < (size_t)st.st_size &&
 	       (n = read(fd, session->text + used, (size_t)st.st_size - used)) > 0)
 		used += (size_t)n;
@@ -91,7 +91,7 @@ static bool make_lists(struct session *session, const char *rest)
 }
 
 /* Parses FLAGS DEVICE INODE STORE. The path and the target follow on lines of their own. */
-static bool read_share(char *value, struct session *session)
+static bool session_form_read_share(char *value, struct session *session)
 {
 	struct session_share *share = &session->shares[session->shares_count];
 	char *words[4] = {0};
@@ -115,7 +115,7 @@ struct counts {
 };
 
 /* Parses one line. Ignores unknown keys. */
-static bool read_line(char *line, struct session *session, struct counts *counts)
+static bool session_form_read_line(char *line, struct session *session, struct counts *counts)
 {
 	struct session_share *share =
 		session->shares_count ? &session->shares[session->shares_count - 1] : NULL;
@@ -146,7 +146,7 @@ static bool read_line(char *line, struct session *session, struct counts *counts
 		return false;
 	*value++ = '\0';
 	if (strcmp(line, "share") == 0)
-		return read_share(value, session);
+		return session_form_read_share(value, session);
 	if (strcmp(line, "idle") == 0)
 		session->is_idle_suspended = strcmp(value, "suspend") == 0;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
@@ -193,16 +193,16 @@ int session_form_read(struct session *session, struct yett_error *error)
 	struct counts counts = {0};
 	const char *wrong = NULL;
 	char *rest, *line;
-	int r = read_all(session, &rest, error);
+	int r = session_form_read_all(session, &rest, error);
 
 	session->directory_path = session->sandbox = session->profile = session->boot =
 		session->cwd = "";
 	if (r)
 		return r;
 	if (!make_lists(session, rest))
-		return no_memory(error);
+		return session_form_no_memory(error);
 	while (!wrong && (line = strsep(&rest, "\n")))
-		wrong = read_line(line, session, &counts)
+		wrong = session_form_read_line(line, session, &counts)
 		                ? NULL
 		                : "a line in it is none that is written there";
 	if (!wrong)

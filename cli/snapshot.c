@@ -11,7 +11,7 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/session.h"
-#include "cli/standstill.h"
+#include "cli/freeze.h"
 #include "cli/suspend.h"
 #include "cli/work.h"
 #include "libclient/yett.h"
@@ -26,14 +26,15 @@ struct snapshot_choice {
 OPTION_TEXT(set_socket, struct snapshot_choice, connect.socket_path)
 OPTION_TEXT(set_key, struct snapshot_choice, connect.key_path)
 OPTION_FLAG(set_delete_later, struct snapshot_choice, delete_later)
-OPTION_FLAG(set_kill, struct snapshot_choice, kill)
-OPTION_FLAG(set_yes, struct snapshot_choice, yes)
+OPTION_FLAG(cli_snapshot_set_kill, struct snapshot_choice, kill)
+OPTION_FLAG(cli_snapshot_set_yes, struct snapshot_choice, yes)
 
 const struct option snapshot_options[] = {
 	{0, "delete-later", NULL, "rollback: also delete the later snapshots", set_delete_later},
 	{0, "kill", NULL,
-         "rollback: suspend the sandbox that uses the store, and resume it afterwards", set_kill},
-	{'y', "yes", NULL, "rollback: do not ask for confirmation", set_yes},
+         "rollback: suspend the sandbox that uses the store, and resume it afterwards",
+         cli_snapshot_set_kill},
+	{'y', "yes", NULL, "rollback: do not ask for confirmation", cli_snapshot_set_yes},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -110,7 +111,7 @@ struct user {
 	char sandbox[YETT_ID_SIZE], works[4096];
 };
 
-static int find_user(const char *id, struct user *ret_user, struct yett_error *error)
+static int cli_snapshot_find_user(const char *id, struct user *ret_user, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	int r = yett_works_list(&list, error);
@@ -154,7 +155,7 @@ static size_t count_later(const char *id, const char *name)
 	return later;
 }
 
-static void ask(const char *id, const char *name, const char *sandbox)
+static void cli_snapshot_ask(const char *id, const char *name, const char *sandbox)
 {
 	size_t later = count_later(id, name);
 
@@ -188,7 +189,7 @@ static int agree(const struct snapshot_choice *choice, const char *id, const cha
 	r = roll_back(choice, id, name, YETT_ROLLBACK_CHECK, error);
 	if (r)
 		return r;
-	ask(id, name, sandbox);
+	cli_snapshot_ask(id, name, sandbox);
 	if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "nothing was changed");
@@ -200,8 +201,8 @@ static void wait_for_store(const char *id)
 	const struct timespec moment = {.tv_nsec = 2000000};
 	struct user user;
 
-	for (unsigned i = 0; i < END_TRIES && find_user(id, &user, NULL) == 0 && user.sandbox[0];
-	     i++)
+	for (unsigned i = 0;
+	     i < END_TRIES && cli_snapshot_find_user(id, &user, NULL) == 0 && user.sandbox[0]; i++)
 		(void)nanosleep(&moment, NULL);
 }
 
@@ -274,7 +275,7 @@ static int run_rollback(const struct snapshot_choice *choice, const char *id, co
 {
 	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	struct user user;
-	int r = find_user(id, &user, error);
+	int r = cli_snapshot_find_user(id, &user, error);
 
 	if (r == 0 && user.sandbox[0]) {
 		r = roll_back_used(choice, user.sandbox, id, name, error);
@@ -325,7 +326,8 @@ static int check_here(const struct yett_work *work, struct yett_error *error)
 }
 
 /* Finds a store by its own id, or the only store of a sandbox by the sandbox's id or name. */
-static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_error *error)
+static int cli_snapshot_find_store(const char *of, char id[static YETT_ID_SIZE],
+                                   struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *found = NULL;
@@ -364,12 +366,12 @@ int snapshot_go_back(const char *of, const char *name, unsigned flags, struct ye
 	struct snapshot_choice choice = {
 		.kill = flags & SNAPSHOT_KILL, .yes = flags & SNAPSHOT_YES, .delete_later = true};
 	char id[YETT_ID_SIZE];
-	int r = find_store(of, id, error);
+	int r = cli_snapshot_find_store(of, id, error);
 
 	return r ? r : run_rollback(&choice, id, name, error);
 }
 
-static void take_back(struct copying *copying)
+static void cli_snapshot_take_back(struct copying *copying)
 {
 	struct yett_error error = {0};
 
@@ -388,21 +390,21 @@ static int copy_used(const struct snapshot_choice *choice, const struct user *us
                      struct copying *copying, struct yett_error *error)
 {
 	struct yett_connection *connection;
-	struct standstill still;
+	struct freeze still;
 	struct yett_error late = {0};
 	bool is_whole;
 	int r = connect_without_key(&choice->connect, &connection, error), end;
 
 	if (r)
 		return r;
-	r = standstill_begin(connection, user->works, user->sandbox, &still, error);
+	r = freeze_begin(connection, user->works, user->sandbox, &still, error);
 	if (r == 0) {
 		r = copying->run(copying, true, error);
-		end = standstill_end(&still, &is_whole, &late);
+		end = freeze_end(&still, &is_whole, &late);
 		if (r && end)
 			output_note("%s: %s", late.message, late.mend);
 		if (r == 0 && !is_whole)
-			take_back(copying);
+			cli_snapshot_take_back(copying);
 		if (r == 0 && end) {
 			*error = late;
 			r = end;
@@ -415,11 +417,11 @@ static int copy_used(const struct snapshot_choice *choice, const struct user *us
 	return r;
 }
 
-static int copy(const struct snapshot_choice *choice, struct copying *copying,
-                struct yett_error *error)
+static int cli_snapshot_copy(const struct snapshot_choice *choice, struct copying *copying,
+                             struct yett_error *error)
 {
 	struct user user;
-	int r = find_user(copying->id, &user, error);
+	int r = cli_snapshot_find_user(copying->id, &user, error);
 
 	if (r)
 		return r;
@@ -427,7 +429,7 @@ static int copy(const struct snapshot_choice *choice, struct copying *copying,
 	                       : copying->run(copying, false, error);
 }
 
-static int take(struct copying *copying, bool is_used, struct yett_error *error)
+static int cli_snapshot_take(struct copying *copying, bool is_used, struct yett_error *error)
 {
 	return is_used ? yett_snapshot_take_used(copying->id, copying->name, &copying->taken, error)
 	               : yett_snapshot_take(copying->id, copying->name, &copying->taken, error);
@@ -442,8 +444,8 @@ static int run_take(const struct snapshot_choice *choice, const char *id, const 
                     struct yett_error *error)
 {
 	struct copying copying = {
-		.id = id, .name = name, .run = take, .take_back = take_back_taken};
-	int r = copy(choice, &copying, error);
+		.id = id, .name = name, .run = cli_snapshot_take, .take_back = take_back_taken};
+	int r = cli_snapshot_copy(choice, &copying, error);
 
 	if (copying.taken && output_json())
 		json_text(output_json(), "name", copying.taken);
@@ -470,7 +472,7 @@ static int run_fork(const struct snapshot_choice *choice, const char *id, const 
 	struct copying copying = {
 		.id = id, .name = name, .run = fork_store, .take_back = take_back_fork};
 	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
-	int r = copy(choice, &copying, error);
+	int r = cli_snapshot_copy(choice, &copying, error);
 
 	if (!copying.fork[0])
 		return r;

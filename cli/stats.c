@@ -88,7 +88,7 @@ static void print_count(bool is_known, uint64_t count)
 		(void)printf("%5s ", "-");
 }
 
-static void print_row(const struct yett_usage *before, const struct yett_usage *u)
+static void stats_print_row(const struct yett_usage *before, const struct yett_usage *u)
 {
 	char cpu[STATS_TEXT_SIZE], memory[STATS_TEXT_SIZE], peak[STATS_TEXT_SIZE],
 		up[STATS_TEXT_SIZE];
@@ -172,7 +172,7 @@ static void json_usage(struct json *json, const struct yett_usage *before,
 	json_close(json);
 }
 
-static int older(const void *a, const void *b)
+static int stats_older(const void *a, const void *b)
 {
 	const struct yett_usage *x = a, *y = b;
 
@@ -197,13 +197,13 @@ static void print_reading(const struct reading *before, const struct reading *no
 		if (json)
 			json_usage(json, last, u);
 		else
-			print_row(last, u);
+			stats_print_row(last, u);
 	}
 	if (json)
 		json_close(json);
 }
 
-static int no_memory(struct yett_error *error)
+static int stats_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                 "there is not enough memory for what sandboxes use");
@@ -225,7 +225,7 @@ int stats_read_all(struct yett_connection *connection, bool all, struct yett_usa
 		copy[i] = *yett_usage_list_get(list, i);
 	yett_free(list);
 	if (!copy)
-		return no_memory(error);
+		return stats_no_memory(error);
 	*ret_list = copy;
 	*ret_count = count;
 	return 0;
@@ -235,8 +235,8 @@ int stats_read_all(struct yett_connection *connection, bool all, struct yett_usa
  * Reads the usage of the named sandboxes, or of all. After the first reading, skips sandboxes that
  * have ended.
  */
-static int take(struct yett_connection *connection, bool all, char **names, size_t count,
-                bool is_first, struct reading *ret_now, struct yett_error *error)
+static int stats_take(struct yett_connection *connection, bool all, char **names, size_t count,
+                      bool is_first, struct reading *ret_now, struct yett_error *error)
 {
 	int r = 0;
 
@@ -244,12 +244,12 @@ static int take(struct yett_connection *connection, bool all, char **names, size
 	if (count == 0) {
 		r = stats_read_all(connection, all, &ret_now->list, &ret_now->count, error);
 		if (r == 0 && ret_now->count)
-			qsort(ret_now->list, ret_now->count, sizeof *ret_now->list, older);
+			qsort(ret_now->list, ret_now->count, sizeof *ret_now->list, stats_older);
 		return r;
 	}
 	ret_now->list = calloc(count, sizeof *ret_now->list);
 	if (!ret_now->list)
-		return no_memory(error);
+		return stats_no_memory(error);
 	for (size_t i = 0; i < count && r == 0; i++) {
 		struct yett_usage *usage = NULL;
 
@@ -266,9 +266,9 @@ static int take(struct yett_connection *connection, bool all, char **names, size
 static int print_totals(struct yett_connection *connection, struct yett_error *error)
 {
 	struct json *json = output_json();
-	struct yett_totals *told, t = {0};
+	struct yett_totals *reported, t = {0};
 	char duration[STATS_TEXT_SIZE];
-	const int r = yett_helper_totals(connection, &told, error);
+	const int r = yett_helper_totals(connection, &reported, error);
 	const struct {
 		const char *name;
 		const uint64_t *value;
@@ -280,8 +280,8 @@ static int print_totals(struct yett_connection *connection, struct yett_error *e
 
 	if (r)
 		return r;
-	t = *told;
-	yett_free(told);
+	t = *reported;
+	yett_free(reported);
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		if (json)
 			json_number(json, counts[i].name, *counts[i].value);
@@ -314,7 +314,8 @@ int stats_main(const struct subcommand *self, int argc, char **argv)
 		return manage_finish(connection, r, &error);
 	}
 	for (bool is_first = true, goes_on = true; goes_on && r <= 0; is_first = false) {
-		r = take(connection, options.all, argv + first, count, is_first, &now, &error);
+		r = stats_take(connection, options.all, argv + first, count, is_first, &now,
+		               &error);
 		if (r)
 			break;
 		if (!output_json() && options.watch && isatty(STDOUT_FILENO))

@@ -13,7 +13,7 @@
 #define FROZEN_MAX (STORE_LAYERS_MAX - 1)
 
 /* Returns a descriptor or -errno. */
-static int open_below(int store, const char *path)
+static int cli_store_open_below(int store, const char *path)
 {
 	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
 	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
@@ -23,7 +23,8 @@ static int open_below(int store, const char *path)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int fail(const struct yett_work *work, const char *name, int r, struct yett_error *error)
+static int cli_store_fail(const struct yett_work *work, const char *name, int r,
+                          struct yett_error *error)
 {
 	errno = -r;
 	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s/%s: %m",
@@ -33,8 +34,8 @@ static int fail(const struct yett_work *work, const char *name, int r, struct ye
 /*
  * Opens layers/1, layers/2 and so on until one does not exist, and adds them with the newest first.
  */
-static int open_frozen(const struct yett_work *work, int directory, struct store *store,
-                       struct yett_error *error)
+static int cli_store_open_frozen(const struct yett_work *work, int directory, struct store *store,
+                                 struct yett_error *error)
 {
 	char name[32];
 	int frozen[FROZEN_MAX], r = 0;
@@ -42,13 +43,13 @@ static int open_frozen(const struct yett_work *work, int directory, struct store
 
 	while (r >= 0 && count < FROZEN_MAX) {
 		(void)snprintf(name, sizeof name, "layers/%zu", count + 1);
-		r = open_below(directory, name);
+		r = cli_store_open_below(directory, name);
 		if (r >= 0)
 			frozen[count++] = r;
 	}
 	while (count > 0)
 		store->layers[store->count++] = frozen[--count];
-	return r >= 0 || r == -ENOENT ? 0 : fail(work, name, r, error);
+	return r >= 0 || r == -ENOENT ? 0 : cli_store_fail(work, name, r, error);
 }
 
 /* Compares only the inode: the device number may differ after a reboot. */
@@ -76,15 +77,15 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 			"the store %s does not tell which directory it is about: its request is under way, or came to nothing",
 			work->id);
-	upper = directory < 0 ? -errno : open_below(directory, "upper");
+	upper = directory < 0 ? -errno : cli_store_open_below(directory, "upper");
 	if (upper < 0)
-		return fail(work, "upper", upper, error);
+		return cli_store_fail(work, "upper", upper, error);
 	ret_store->layers[ret_store->count++] = upper;
-	if (open_frozen(work, directory, ret_store, error))
+	if (cli_store_open_frozen(work, directory, ret_store, error))
 		return YETT_E_FILE_OPERATION_FAILED;
-	ret_store->hidden = open_below(directory, "hidden");
+	ret_store->hidden = cli_store_open_below(directory, "hidden");
 	if (ret_store->hidden < 0 && ret_store->hidden != -ENOENT)
-		return fail(work, "hidden", ret_store->hidden, error);
+		return cli_store_fail(work, "hidden", ret_store->hidden, error);
 	return open_source(work, ret_store, error);
 }
 
@@ -103,15 +104,15 @@ static int open_pending(const struct yett_work *work, struct store *store, size_
 	(void)snprintf(pending, sizeof pending, "pending/%zu", number);
 	(void)snprintf(frozen, sizeof frozen, "layers/%zu", number);
 	if (fd == 0)
-		fd = open_below(directory, pending);
+		fd = cli_store_open_below(directory, pending);
 	if (fd == -ENOENT)
-		fd = open_below(directory, frozen);
+		fd = cli_store_open_below(directory, frozen);
 	if (fd >= 0 && store->count == STORE_LAYERS_MAX) {
 		(void)fd_close(fd);
 		fd = -E2BIG;
 	}
 	if (fd < 0)
-		return fail(work, pending, fd, error);
+		return cli_store_fail(work, pending, fd, error);
 	memmove(store->layers + 1, store->layers, store->count++ * sizeof *store->layers);
 	store->layers[0] = fd;
 	return 0;

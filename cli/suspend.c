@@ -110,8 +110,8 @@ static int runs_elsewhere(const struct session *session, struct yett_error *erro
 	return YETT_E_NOT_FOUND;
 }
 
-static int explain(struct yett_connection *connection, const struct session *session, int r,
-                   struct yett_error *error)
+static int cli_suspend_explain(struct yett_connection *connection, const struct session *session,
+                               int r, struct yett_error *error)
 {
 	switch (session_look(session, connection, NULL)) {
 	case SESSION_THERE:
@@ -132,7 +132,7 @@ int suspend_explain(struct yett_connection *connection, const char *id_or_name, 
 
 	if (r == YETT_E_NOT_FOUND && session_find(id_or_name, name) &&
 	    session_open(name, SESSION_UNLOCKED, &session, NULL) == 0)
-		r = explain(connection, &session, r, error);
+		r = cli_suspend_explain(connection, &session, r, error);
 	session_close(&session);
 	return r;
 }
@@ -232,8 +232,8 @@ static void note_stores(const struct session *session)
  * Removes only the session, if the sandbox does not exist. Removes a session that cannot be read,
  * too.
  */
-static int forget(struct yett_connection *connection, const char *id_or_name,
-                  struct yett_error *why)
+static int suspend_forget(struct yett_connection *connection, const char *id_or_name,
+                          struct yett_error *why)
 {
 	struct session session = {.directory = -1};
 	struct yett_error error = {0}, unknown = {0};
@@ -299,7 +299,7 @@ int suspend_destroy(struct yett_connection *connection, const char *id_or_name,
 	session_close(&session);
 	if (r == 0 && status)
 		work_leave(status->info->id, NULL, false);
-	return r == YETT_E_NOT_FOUND ? forget(connection, id_or_name, error) : r;
+	return r == YETT_E_NOT_FOUND ? suspend_forget(connection, id_or_name, error) : r;
 }
 
 int suspend_check(const char *id, char ret_name[static YETT_NAME_SIZE], struct yett_error *error)
@@ -314,7 +314,7 @@ struct listing {
 	const struct manage_run_options *options;
 };
 
-static bool fits(const struct session *session, const char *state, const char *filter)
+static bool suspend_fits(const struct session *session, const char *state, const char *filter)
 {
 	const char *value = strchr(filter, '=') + 1;
 	size_t length = strlen(value);
@@ -336,7 +336,7 @@ static bool fits(const struct session *session, const char *state, const char *f
 	}
 }
 
-static void print_json(struct json *json, const struct session *session, const char *state)
+static void suspend_print_json(struct json *json, const struct session *session, const char *state)
 {
 	json_open(json, NULL, '{');
 	json_text(json, "name", session->name);
@@ -376,10 +376,10 @@ static void print_one(const struct session *session, void *data)
 		return;
 	state = there == SESSION_GONE ? "suspended" : "unknown";
 	for (size_t i = 0; i < options->filters_count; i++)
-		if (!fits(session, state, options->filters[i]))
+		if (!suspend_fits(session, state, options->filters[i]))
 			return;
 	if (output_json())
-		print_json(output_json(), session, state);
+		suspend_print_json(output_json(), session, state);
 	else
 		manage_print_suspended(session, state, options);
 }

@@ -20,8 +20,8 @@ int terminal_open(struct terminal *terminal, int fd, struct yett_error *error)
 	terminal->raw = terminal->saved;
 	cfmakeraw(&terminal->raw);
 	/*
-	 * ONLCR has no effect without OPOST. ncurses clears it too, and give_back() compares the
-	 * modes.
+	 * ONLCR has no effect without OPOST. ncurses clears it too, and cli_terminal_give_back()
+	 * compares the modes.
 	 */
 	terminal->raw.c_oflag &= ~(tcflag_t)ONLCR;
 	return 0;
@@ -44,7 +44,7 @@ bool terminal_is_as(const struct termios *now, const struct termios *raw)
 }
 
 /* Always use TCSANOW: do not wait for blocked output, and keep what was typed ahead. */
-static void give_back(const struct terminal *terminal)
+static void cli_terminal_give_back(const struct terminal *terminal)
 {
 	struct termios now;
 
@@ -58,7 +58,7 @@ static void give_back(const struct terminal *terminal)
  * no descriptor but the terminal and the socket, so that readers of our other descriptors see end
  * of file when we die.
  */
-static _Noreturn void watch(const struct terminal *terminal, int socket)
+static _Noreturn void cli_terminal_watch(const struct terminal *terminal, int socket)
 {
 	const int keep[] = {socket, terminal->fd};
 	sigset_t all;
@@ -78,7 +78,7 @@ static _Noreturn void watch(const struct terminal *terminal, int socket)
 		n = read(socket, &byte, sizeof byte);
 	while (n < 0 && errno == EINTR);
 	if (n == 0)
-		give_back(terminal);
+		cli_terminal_give_back(terminal);
 	_exit(0);
 }
 
@@ -94,7 +94,7 @@ static int start_watcher(struct terminal *terminal, struct yett_error *error)
 	terminal->watcher = fork();
 	if (terminal->watcher == 0) {
 		(void)close(ends[1]);
-		watch(terminal, ends[0]);
+		cli_terminal_watch(terminal, ends[0]);
 	}
 	fd_close(ends[0]);
 	if (terminal->watcher < 0) {
@@ -136,7 +136,7 @@ void terminal_restore(struct terminal *terminal)
 	(void)sigaddset(&set, SIGTTOU);
 	/* Without this, SIGTTOU would stop us in the background. */
 	(void)sigprocmask(SIG_BLOCK, &set, &before);
-	give_back(terminal);
+	cli_terminal_give_back(terminal);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	terminal->is_raw = false;
 }

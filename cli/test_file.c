@@ -25,7 +25,7 @@ struct token {
 	char *text; /* NULL: the token is a mark; otherwise owned by the caller */
 };
 
-_printf_(2, 3) static int refuse(const struct reading *reading, const char *format, ...)
+_printf_(2, 3) static int test_file_refuse(const struct reading *reading, const char *format, ...)
 {
 	char what[ESCAPE_SIZE];
 	va_list args;
@@ -37,7 +37,7 @@ _printf_(2, 3) static int refuse(const struct reading *reading, const char *form
 	                 reading->path, reading->line, what);
 }
 
-static void skip_blanks(struct reading *reading)
+static void test_file_skip_blanks(struct reading *reading)
 {
 	for (; *reading->at && strchr(" \t\r\n#", *reading->at); reading->at++) {
 		if (*reading->at == '#')
@@ -54,7 +54,7 @@ static int next_token(struct reading *reading, struct token *ret_token)
 	bool is_quoted;
 	size_t length;
 
-	skip_blanks(reading);
+	test_file_skip_blanks(reading);
 	if (!*reading->at || strchr("={},", *reading->at)) {
 		token.mark = *reading->at;
 		reading->at += token.mark != '\0';
@@ -65,7 +65,7 @@ static int next_token(struct reading *reading, struct token *ret_token)
 	reading->at += is_quoted;
 	length = strcspn(reading->at, is_quoted ? "\"\n" : " \t\r\n#={},\"");
 	if (is_quoted && reading->at[length] != '"')
-		return refuse(reading, "the text does not end on its line");
+		return test_file_refuse(reading, "the text does not end on its line");
 	token.text = strndup(reading->at, length);
 	reading->at += length + is_quoted;
 	*ret_token = token;
@@ -80,7 +80,7 @@ static int next_text(struct reading *reading, const char *wanted, char **ret_tex
 	if (r)
 		return r;
 	if (!token.text)
-		return refuse(reading, "%s is wanted here", wanted);
+		return test_file_refuse(reading, "%s is wanted here", wanted);
 	*ret_text = token.text;
 	return 0;
 }
@@ -93,10 +93,10 @@ static int next_mark(struct reading *reading, char mark)
 
 	if (r == 0)
 		free(token.text);
-	return r || is_it ? r : refuse(reading, "'%c' is wanted here", mark);
+	return r || is_it ? r : test_file_refuse(reading, "'%c' is wanted here", mark);
 }
 
-static int append(char **list, const char *item)
+static int test_file_append(char **list, const char *item)
 {
 	char *longer;
 
@@ -108,7 +108,7 @@ static int append(char **list, const char *item)
 }
 
 /* Reads a text, or a list of texts in braces, and joins the list with commas. */
-static int read_list(struct reading *reading, char **ret_list)
+static int test_file_read_list(struct reading *reading, char **ret_list)
 {
 	struct token token = {0};
 	bool is_list = false;
@@ -120,13 +120,14 @@ static int read_list(struct reading *reading, char **ret_list)
 		r = next_token(reading, &token);
 		item = r == 0 ? token.text : NULL;
 		if (r == 0 && item)
-			r = append(ret_list, item);
+			r = test_file_append(ret_list, item);
 		else if (r == 0 && token.mark == '{' && !is_list)
 			is_list = true;
 		else if (r == 0 && (!is_list || (token.mark != ',' && token.mark != '}')))
-			r = refuse(reading, "a name, or a list of names in braces, is wanted here");
+			r = test_file_refuse(
+				reading, "a name, or a list of names in braces, is wanted here");
 	} while (r == 0 && is_list && token.mark != '}');
-	return r || *ret_list ? r : refuse(reading, "a list needs a name in it");
+	return r || *ret_list ? r : test_file_refuse(reading, "a list needs a name in it");
 }
 
 /* Splits the request into words at blanks, except within '…'. */
@@ -147,18 +148,21 @@ static int split_request(struct reading *reading, struct test_case *test)
 				*end++ = *at;
 		}
 		if (is_quoted)
-			return refuse(reading, "a ' has no other that ends its text");
+			return test_file_refuse(reading, "a ' has no other that ends its text");
 		at += *at != '\0';
 		*end = '\0';
 		if (count < 2 && strcmp(word, before[count]) != 0)
-			return refuse(reading, "a request is a text that begins with yett run");
+			return test_file_refuse(reading,
+			                        "a request is a text that begins with yett run");
 		if (count >= 2 + TEST_FILE_WORDS_MAX)
-			return refuse(reading, "a request has at most %d words",
-			              TEST_FILE_WORDS_MAX);
+			return test_file_refuse(reading, "a request has at most %d words",
+			                        TEST_FILE_WORDS_MAX);
 		if (count++ >= 2)
 			test->words[test->words_count++] = word;
 	}
-	return count < 2 ? refuse(reading, "a request is a text that begins with yett run") : 0;
+	return count < 2
+	               ? test_file_refuse(reading, "a request is a text that begins with yett run")
+	               : 0;
 }
 
 static const struct {
@@ -176,7 +180,7 @@ static const struct {
 	{"agent", offsetof(struct test_case, agent), false},
 };
 
-static int read_key(struct reading *reading, const char *name, struct test_case *test)
+static int test_file_read_key(struct reading *reading, const char *name, struct test_case *test)
 {
 	char **field = NULL;
 	size_t key = 0;
@@ -185,25 +189,25 @@ static int read_key(struct reading *reading, const char *name, struct test_case 
 	while (key < ARRAY_SIZE(keys) && strcmp(keys[key].name, name) != 0)
 		key++;
 	if (key == ARRAY_SIZE(keys))
-		return refuse(
+		return test_file_refuse(
 			reading,
 			"a test has no %s, but user, groups, key, agent, at, request, expect and by",
 			name);
 	field = (char **)((char *)test + keys[key].at);
 	if (*field)
-		return refuse(reading, "%s is set twice", name);
+		return test_file_refuse(reading, "%s is set twice", name);
 	r = next_mark(reading, '=');
 	if (r == 0)
-		r = keys[key].is_list ? read_list(reading, field)
+		r = keys[key].is_list ? test_file_read_list(reading, field)
 		                      : next_text(reading, "a value", field);
 	if (r == 0 && field == &test->request)
 		r = split_request(reading, test);
 	if (r == 0 && field == &test->agent && strcmp(test->agent, "true") != 0 &&
 	    strcmp(test->agent, "false") != 0)
-		r = refuse(reading, "whether an agent asks is true or false");
+		r = test_file_refuse(reading, "whether an agent asks is true or false");
 	if (r == 0 && field == &test->expect && strcmp(test->expect, "allowed") != 0 &&
 	    strcmp(test->expect, "refused") != 0)
-		r = refuse(reading, "what is expected is allowed or refused");
+		r = test_file_refuse(reading, "what is expected is allowed or refused");
 	return r;
 }
 
@@ -222,16 +226,16 @@ static int read_case(struct reading *reading, struct test_case *test)
 		if (r == 0 && token.text) {
 			_cleanup_free_ char *name = token.text;
 
-			r = read_key(reading, name, test);
+			r = test_file_read_key(reading, name, test);
 		} else if (r == 0 && token.mark == '}') {
 			break;
 		} else if (r == 0) {
-			r = refuse(reading, "a key or '}' is wanted here");
+			r = test_file_refuse(reading, "a key or '}' is wanted here");
 		}
 	}
 	if (r == 0 && (!test->request || !test->expect))
-		r = refuse(reading, "the test '%s' needs a request, and what is expected",
-		           test->name);
+		r = test_file_refuse(reading, "the test '%s' needs a request, and what is expected",
+		                     test->name);
 	return r;
 }
 
@@ -239,13 +243,14 @@ static int read_cases(struct reading *reading, struct test_file *file)
 {
 	int r = 0;
 
-	for (skip_blanks(reading); r == 0 && *reading->at; skip_blanks(reading)) {
+	for (test_file_skip_blanks(reading); r == 0 && *reading->at;
+	     test_file_skip_blanks(reading)) {
 		_cleanup_free_ char *word = NULL;
 		struct test_case *cases;
 
 		r = next_text(reading, "test \"NAME\" { … }", &word);
 		if (r == 0 && strcmp(word, "test") != 0)
-			r = refuse(reading, "test \"NAME\" { … } is wanted here");
+			r = test_file_refuse(reading, "test \"NAME\" { … } is wanted here");
 		if (r)
 			break;
 		cases = reallocarray(file->cases, file->count + 1, sizeof *cases);
@@ -255,10 +260,10 @@ static int read_cases(struct reading *reading, struct test_file *file)
 		cases[file->count] = (struct test_case){0};
 		r = read_case(reading, &cases[file->count++]);
 	}
-	return r == 0 && file->count == 0 ? refuse(reading, "there is no test in it") : r;
+	return r == 0 && file->count == 0 ? test_file_refuse(reading, "there is no test in it") : r;
 }
 
-static int read_text(const char *path, char **ret_text, struct yett_error *error)
+static int test_file_read_text(const char *path, char **ret_text, struct yett_error *error)
 {
 	_cleanup_free_ char *text = malloc(FILE_SIZE_MAX + 2);
 	_cleanup_fd_ int fd = text ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
@@ -287,7 +292,7 @@ int test_file_read(const char *path, struct test_file *ret_file, struct yett_err
 	_cleanup_free_ char *text = NULL;
 	struct reading reading = {.path = path, .line = 1, .error = error};
 	struct test_file file = {0};
-	int r = read_text(path, &text, error);
+	int r = test_file_read_text(path, &text, error);
 
 	reading.at = text;
 	if (r == 0)

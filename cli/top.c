@@ -35,7 +35,7 @@ struct top {
 };
 
 /* Prints in the columns [column, column + width), if the screen has them. */
-static void put(int line, int column, int width, const char *text)
+static void top_put(int line, int column, int width, const char *text)
 {
 	if (line < LINES && column + width <= COLS)
 		(void)mvaddstr(line, column, text);
@@ -46,7 +46,7 @@ static void put_right(int line, int column, int width, const char *text)
 	char padded[64];
 
 	(void)snprintf(padded, sizeof padded, "%*s", width, text);
-	put(line, column, width, padded);
+	top_put(line, column, width, padded);
 }
 
 static void percent_text(double percent, char out[STATS_TEXT_SIZE])
@@ -70,22 +70,22 @@ static void draw_head(const struct top *top)
 		paused += rows->rows[i].usage.state == YETT_STATE_PAUSED;
 	(void)snprintf(text, sizeof text, "yett top - %zu sandbox%s, %zu paused", rows->count,
 	               rows->count == 1 ? "" : "es", paused);
-	put(0, 0, (int)strlen(text), text);
+	top_put(0, 0, (int)strlen(text), text);
 	if (localtime_r(&now, &parts) && strftime(text, sizeof text, "%H:%M:%S", &parts) > 0)
-		put(0, COLS - 9, 8, text);
+		top_put(0, COLS - 9, 8, text);
 	if (width < 4 || rows->cpu.count == 0)
 		return;
 	width = width > TOP_HISTORY ? TOP_HISTORY : width;
 	percent_text(rows->cpu.values[rows->cpu.count - 1], value);
 	(void)snprintf(text, sizeof text, "CPU %6s%% ", value);
-	put(1, 0, 12, text);
+	top_put(1, 0, 12, text);
 	top_plot(&rows->cpu, (size_t)width, 0, top->is_unicode, plot, sizeof plot);
-	put(1, 12, width, plot);
+	top_put(1, 12, width, plot);
 	stats_size(value, true, (uint64_t)rows->memory.values[rows->memory.count - 1]);
 	(void)snprintf(text, sizeof text, "MEMORY %6s ", value);
-	put(1, COLS / 2, 14, text);
+	top_put(1, COLS / 2, 14, text);
 	top_plot(&rows->memory, (size_t)width, 0, top->is_unicode, plot, sizeof plot);
-	put(1, COLS / 2 + 14, width, plot);
+	top_put(1, COLS / 2 + 14, width, plot);
 }
 
 static void draw_row(const struct top *top, int line, const struct top_row *row)
@@ -94,15 +94,15 @@ static void draw_row(const struct top *top, int line, const struct top_row *row)
 	char plot[PLOT_WIDTH * 3 + 8], text[STATS_TEXT_SIZE];
 	double limit = (double)u->memory_limit_bytes;
 
-	put(line, 0, 16, "");
+	top_put(line, 0, 16, "");
 	(void)snprintf(plot, sizeof plot, "%-16.16s", *u->name ? u->name : u->id);
-	put(line, 0, 16, plot);
+	top_put(line, 0, 16, plot);
 	(void)snprintf(plot, sizeof plot, "%-7.7s", yett_state_name(u->state));
-	put(line, 17, 7, plot);
+	top_put(line, 17, 7, plot);
 	percent_text(row->cpu.values[row->cpu.count - 1], text);
 	put_right(line, 25, 6, text);
 	top_plot(&row->cpu, PLOT_WIDTH, 0, top->is_unicode, plot, sizeof plot);
-	put(line, 32, PLOT_WIDTH, plot);
+	top_put(line, 32, PLOT_WIDTH, plot);
 	stats_size(text, u->known & YETT_USAGE_MEMORY, u->memory_bytes);
 	put_right(line, 41, 6, text);
 	if (top->all)
@@ -112,7 +112,7 @@ static void draw_row(const struct top *top, int line, const struct top_row *row)
 	put_right(line, 48, 6, text);
 	/* The plot is relative to the limit or, without a limit, to the largest value. */
 	top_plot(&row->memory, PLOT_WIDTH, limit, top->is_unicode, plot, sizeof plot);
-	put(line, 55, PLOT_WIDTH, plot);
+	top_put(line, 55, PLOT_WIDTH, plot);
 	(void)snprintf(text, sizeof text, "%llu", (unsigned long long)u->processes);
 	put_right(line, 64, 5, text);
 	stats_time(text, true, u->uptime_ms);
@@ -134,12 +134,12 @@ static void draw_list(struct top *top)
 
 	(void)attron(A_REVERSE);
 	(void)mvhline(LIST_TOP - 1, 0, ' ', COLS);
-	put(LIST_TOP - 1, 0, 23, "SANDBOX          STATE");
-	put(LIST_TOP - 1, 25, 6, "  CPU%");
-	put(LIST_TOP - 1, 32, 15, "         MEMORY");
-	put(LIST_TOP - 1, 48, 6, top->all ? "   UID" : "  MEM%");
-	put(LIST_TOP - 1, 64, 14, "PROCS       UP");
-	put(LIST_TOP - 1, 81, 19, "CONNS   SENT   RECV"); /* only on a wide screen */
+	top_put(LIST_TOP - 1, 0, 23, "SANDBOX          STATE");
+	top_put(LIST_TOP - 1, 25, 6, "  CPU%");
+	top_put(LIST_TOP - 1, 32, 15, "         MEMORY");
+	top_put(LIST_TOP - 1, 48, 6, top->all ? "   UID" : "  MEM%");
+	top_put(LIST_TOP - 1, 64, 14, "PROCS       UP");
+	top_put(LIST_TOP - 1, 81, 19, "CONNS   SENT   RECV"); /* only on a wide screen */
 	(void)attroff(A_REVERSE);
 	if (selected < top->first)
 		top->first = selected;
@@ -152,7 +152,7 @@ static void draw_list(struct top *top)
 
 		if (i == selected)
 			(void)attron(A_BOLD);
-		put(line, 79, 1, i == selected ? "<" : " ");
+		top_put(line, 79, 1, i == selected ? "<" : " ");
 		draw_row(top, line, &top->rows.rows[i]);
 		if (i == selected)
 			(void)attroff(A_BOLD);
@@ -170,7 +170,7 @@ static void draw(struct top *top)
 	(void)refresh();
 }
 
-static void say(struct top *top, const char *what, const char *name)
+static void top_say(struct top *top, const char *what, const char *name)
 {
 	(void)snprintf(top->message, sizeof top->message, "%s%s", what, name);
 }
@@ -213,22 +213,22 @@ static void read_usage(struct top *top)
 		r = top_rows_take(&top->rows, list, uids, count, &error);
 	if (r == 0)
 		return;
-	say(top, error.message, "");
+	top_say(top, error.message, "");
 	yett_connection_close(top->connection);
 	top->connection = NULL;
 }
 
 /* Acts by id: the name may belong to another user's sandbox, or meanwhile to a newer one. */
-static void act(struct top *top,
-                int (*action)(struct yett_connection *, const char *, struct yett_error *),
-                const char *id, const char *done, const char *name)
+static void top_act(struct top *top,
+                    int (*action)(struct yett_connection *, const char *, struct yett_error *),
+                    const char *id, const char *done, const char *name)
 {
 	struct yett_error error = {0};
 
 	if (!top->connection || action(top->connection, id, &error) != 0)
-		say(top, *error.message ? error.message : "the helper is not there", "");
+		top_say(top, *error.message ? error.message : "the helper is not there", "");
 	else
-		say(top, done, name);
+		top_say(top, done, name);
 }
 
 static void handle_choice(struct top *top, int key)
@@ -241,9 +241,9 @@ static void handle_choice(struct top *top, int key)
 	u = &top->rows.rows[top_rows_selected(&top->rows)].usage;
 	name = *u->name ? u->name : u->id;
 	if (key == 'p')
-		act(top, yett_sandbox_pause, u->id, "paused ", name);
+		top_act(top, yett_sandbox_pause, u->id, "paused ", name);
 	if (key == 'r')
-		act(top, yett_sandbox_resume, u->id, "resumed ", name);
+		top_act(top, yett_sandbox_resume, u->id, "resumed ", name);
 	if (key != 'k')
 		return;
 	top->is_asking = true;
@@ -261,8 +261,8 @@ static bool handle_key(struct top *top, int key)
 	if (top->is_asking) {
 		top->is_asking = false;
 		if (key == 'y')
-			act(top, yett_sandbox_kill, top->asked, "killed every command of ",
-			    top->asked_name);
+			top_act(top, yett_sandbox_kill, top->asked, "killed every command of ",
+			        top->asked_name);
 		return true;
 	}
 	switch (key) {
@@ -290,7 +290,7 @@ static bool handle_key(struct top *top, int key)
 	return true;
 }
 
-static void run(struct top *top)
+static void top_run(struct top *top)
 {
 	uint64_t next = 0;
 	bool goes_on = true;
@@ -330,7 +330,7 @@ static int run_on_screen(struct top *top, struct yett_error *error)
 		(void)nonl();
 		(void)keypad(stdscr, TRUE);
 		(void)curs_set(0);
-		run(top);
+		top_run(top);
 		(void)endwin();
 		delscreen(screen);
 	} else {

@@ -13,7 +13,7 @@ void top_history_add(struct top_history *history, double value)
 	history->values[history->count++] = value;
 }
 
-static const struct top_row *find(const struct top_rows *rows, const char *id)
+static const struct top_row *top_rows_find(const struct top_rows *rows, const char *id)
 {
 	for (size_t i = 0; i < rows->count; i++)
 		if (strcmp(rows->rows[i].usage.id, id) == 0)
@@ -21,7 +21,7 @@ static const struct top_row *find(const struct top_rows *rows, const char *id)
 	return NULL;
 }
 
-static double latest(const struct top_history *history)
+static double top_rows_latest(const struct top_history *history)
 {
 	return history->count ? history->values[history->count - 1] : -1;
 }
@@ -33,7 +33,7 @@ static double latest(const struct top_history *history)
 static int busier(const void *a, const void *b)
 {
 	const struct top_row *x = a, *y = b;
-	long cpu = (long)(latest(&y->cpu) + 0.5) - (long)(latest(&x->cpu) + 0.5);
+	long cpu = (long)(top_rows_latest(&y->cpu) + 0.5) - (long)(top_rows_latest(&x->cpu) + 0.5);
 	uint64_t memory[] = {x->usage.memory_bytes >> MEMORY_SHIFT,
 	                     y->usage.memory_bytes >> MEMORY_SHIFT};
 	int name = strcmp(x->usage.name, y->usage.name);
@@ -56,7 +56,7 @@ int top_rows_take(struct top_rows *rows, const struct yett_usage *list, const ui
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 		                 "no memory for a reading");
 	for (size_t i = 0; i < count; i++) {
-		const struct top_row *before = find(rows, list[i].id);
+		const struct top_row *before = top_rows_find(rows, list[i].id);
 		double percent;
 
 		if (before)
@@ -79,7 +79,7 @@ int top_rows_take(struct top_rows *rows, const struct yett_usage *list, const ui
 	top_history_add(&rows->memory, memory);
 	if (count == 0)
 		rows->selected[0] = '\0';
-	else if (!find(rows, rows->selected))
+	else if (!top_rows_find(rows, rows->selected))
 		memcpy(rows->selected, taken[selected < count ? selected : count - 1].usage.id,
 		       sizeof rows->selected);
 	return 0;

@@ -13,14 +13,14 @@
 #include "cli/session.h"
 #include "libclient/yett.h"
 
-#define HIDDEN_TOLD 5 /* names to print in the note about hidden files */
+#define HIDDEN_REPORTED 5 /* names to print in the note about hidden files */
 
 struct work_run_options {
 	bool yes;
 	uint64_t older_ms; /* 0: not given */
 };
 
-OPTION_FLAG(set_yes, struct work_run_options, yes)
+OPTION_FLAG(cli_work_set_yes, struct work_run_options, yes)
 
 static int set_older(void *into, const char *value, struct yett_error *error)
 {
@@ -35,15 +35,15 @@ static int set_older(void *into, const char *value, struct yett_error *error)
 const struct option work_options[] = {
 	{0, "older", "TIME", "prune: also remove stores with changes that are older than this",
          set_older},
-	{'y', "yes", NULL, "prune: do not ask for confirmation", set_yes},
+	{'y', "yes", NULL, "prune: do not ask for confirmation", cli_work_set_yes},
 	{0},
 };
 const struct option discard_options[] = {
-	{'y', "yes", NULL, "do not ask for confirmation", set_yes},
+	{'y', "yes", NULL, "do not ask for confirmation", cli_work_set_yes},
 	{0},
 };
 
-static int older(const void *a, const void *b)
+static int cli_work_older(const void *a, const void *b)
 {
 	const struct yett_work *x = *(const struct yett_work *const *)a,
 			       *y = *(const struct yett_work *const *)b;
@@ -53,7 +53,7 @@ static int older(const void *a, const void *b)
 }
 
 /* Returns the name of the store's sandbox, its id if it has no name, or "-". */
-static const char *name_of(const struct yett_work *work)
+static const char *cli_work_name_of(const struct yett_work *work)
 {
 	return *work->name ? work->name : *work->sandbox ? work->sandbox : "-";
 }
@@ -66,7 +66,7 @@ static void print_work(const struct yett_work *work)
 
 	if (work->is_complete && localtime_r(&seconds, &local))
 		(void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-	(void)printf("%-16s  %-16s  %-4s  %-7s  %-19s  ", work->id, name_of(work),
+	(void)printf("%-16s  %-16s  %-4s  %-7s  %-19s  ", work->id, cli_work_name_of(work),
 	             work->is_used ? "yes" : "no", work->is_changed ? "yes" : "no", when);
 	output_text(stdout, *work->source ? work->source : "-", false);
 	if (strcmp(work->source, work->target) != 0) {
@@ -112,7 +112,7 @@ static int list_works(struct yett_error *error)
 		                 "there is not enough memory for the list");
 	for (size_t i = 0; i < count; i++)
 		rows[i] = yett_work_list_get(list, i);
-	qsort(rows, count, sizeof *rows, older);
+	qsort(rows, count, sizeof *rows, cli_work_older);
 	if (output_json())
 		json_open(output_json(), "works", '[');
 	else
@@ -206,7 +206,7 @@ static bool is_of_session(const char *id)
  * Whether prune removes the store. An incomplete store is kept: its request may still be under way,
  * and a store whose request failed has no time of creation.
  */
-static bool is_to_go(const struct yett_work *work, uint64_t older_ms)
+static bool cli_work_is_to_go(const struct yett_work *work, uint64_t older_ms)
 {
 	uint64_t now_ms = clock_wall_ms();
 
@@ -217,7 +217,7 @@ static bool is_to_go(const struct yett_work *work, uint64_t older_ms)
 	return !is_of_session(work->id); /* last, because this reads every session */
 }
 
-static int prune(const struct work_run_options *options, struct yett_error *error)
+static int cli_work_prune(const struct work_run_options *options, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	_cleanup_free_ char **ids = NULL;
@@ -230,7 +230,7 @@ static int prune(const struct work_run_options *options, struct yett_error *erro
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "there is not enough memory for the list");
 	for (size_t i = 0; i < yett_work_list_count(list); i++)
-		if (is_to_go(yett_work_list_get(list, i), options->older_ms))
+		if (cli_work_is_to_go(yett_work_list_get(list, i), options->older_ms))
 			ids[count++] = (char *)yett_work_list_get(list, i)->id;
 	if (count > 0 && options->older_ms && !options->yes && !is_agreed(count, ids))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
@@ -256,7 +256,7 @@ int work_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	r = *argv[first] == 'l' ? list_works(&error) : prune(&options, &error);
+	r = *argv[first] == 'l' ? list_works(&error) : cli_work_prune(&options, &error);
 	if (r > 0)
 		output_error(&error);
 	return r ? EXIT_FAILED : 0;
@@ -307,7 +307,7 @@ void work_note_chosen(const struct yett_work *work, const char *named)
 {
 	if (!named)
 		output_note("using the store %s: the newest changes of %s, by the sandbox %s",
-		            work->id, ESCAPE(work->source), name_of(work));
+		            work->id, ESCAPE(work->source), cli_work_name_of(work));
 	else if (strcmp(named, work->id) != 0)
 		output_note("using the store %s, of %s", work->id, ESCAPE(work->source));
 }
@@ -349,8 +349,8 @@ int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_so
 	return 0;
 }
 
-static const struct yett_work *next_of(const struct yett_work_list *list, const char *sandbox,
-                                       size_t *at)
+static const struct yett_work *cli_work_next_of(const struct yett_work_list *list,
+                                                const char *sandbox, size_t *at)
 {
 	/* A new fork, and a store whose request is under way, have an empty `sandbox`. */
 	while (list && *sandbox && *at < yett_work_list_count(list)) {
@@ -362,13 +362,13 @@ static const struct yett_work *next_of(const struct yett_work_list *list, const 
 	return NULL;
 }
 
-void work_tell_stores(struct json *json, const struct yett_work_list *list, const char *sandbox)
+void work_report_stores(struct json *json, const struct yett_work_list *list, const char *sandbox)
 {
 	const struct yett_work *work;
 	size_t at = 0;
 
 	json_open(json, "stores", '[');
-	while ((work = next_of(list, sandbox, &at)))
+	while ((work = cli_work_next_of(list, sandbox, &at)))
 		json_text(json, NULL, work->id);
 	json_close(json);
 }
@@ -378,7 +378,7 @@ void work_print_stores(const char *name, const struct yett_work_list *list, cons
 	const struct yett_work *work;
 	size_t at = 0;
 
-	while ((work = next_of(list, sandbox, &at))) {
+	while ((work = cli_work_next_of(list, sandbox, &at))) {
 		(void)printf("%-12s %s of ", name, work->id);
 		output_text(stdout, work->target, false);
 		(void)putchar('\n');
@@ -389,9 +389,9 @@ const char *work_cell(const struct yett_work_list *list, const char *sandbox,
                       char out[static WORK_CELL_SIZE])
 {
 	size_t at = 0, others = 0;
-	const struct yett_work *first = next_of(list, sandbox, &at);
+	const struct yett_work *first = cli_work_next_of(list, sandbox, &at);
 
-	while (first && next_of(list, sandbox, &at))
+	while (first && cli_work_next_of(list, sandbox, &at))
 		others++;
 	(void)snprintf(out, WORK_CELL_SIZE, "%s", first ? first->id : "-");
 	if (others)
@@ -407,22 +407,23 @@ void work_note_hidden(const char *sandbox)
 		return;
 	for (size_t i = 0; i < yett_work_list_count(list); i++) {
 		const struct yett_work *work = yett_work_list_get(list, i);
-		size_t told = work->hidden_count < HIDDEN_TOLD ? work->hidden_count : HIDDEN_TOLD;
+		size_t reported =
+			work->hidden_count < HIDDEN_REPORTED ? work->hidden_count : HIDDEN_REPORTED;
 		char more[32] = "";
 
-		if (strcmp(work->sandbox, sandbox) != 0 || !told)
+		if (strcmp(work->sandbox, sandbox) != 0 || !reported)
 			continue;
-		if (work->hidden_count > told)
+		if (work->hidden_count > reported)
 			(void)snprintf(more, sizeof more, " and %zu more",
-			               work->hidden_count - told);
+			               work->hidden_count - reported);
 		output_note("hidden in %s: %s%s", ESCAPE(work->target),
-		            escape_list((char *const *)work->hidden, told, (char[ESCAPE_SIZE]){0},
-		                        ESCAPE_SIZE),
+		            escape_list((char *const *)work->hidden, reported,
+		                        (char[ESCAPE_SIZE]){0}, ESCAPE_SIZE),
 		            more);
 	}
 }
 
-static bool is_among(const char *const *ids, size_t count, const char *id)
+static bool cli_work_is_among(const char *const *ids, size_t count, const char *id)
 {
 	for (size_t i = 0; i < count; i++)
 		if (ids[i] && strcmp(ids[i], id) == 0)
@@ -440,12 +441,12 @@ void work_find_own(const char *sandbox, const char *const *named, size_t count,
 	ret_own->count = 0;
 	if (yett_works_list(&list, NULL) != 0)
 		return;
-	while (ret_own->count < WORK_OWN_MAX && (work = next_of(list, sandbox, &at)))
-		if (!is_among(named, count, work->id))
+	while (ret_own->count < WORK_OWN_MAX && (work = cli_work_next_of(list, sandbox, &at)))
+		if (!cli_work_is_among(named, count, work->id))
 			memcpy(ret_own->ids[ret_own->count++], work->id, YETT_ID_SIZE);
 }
 
-static bool is_own(const struct work_own *own, const char *id)
+static bool cli_work_is_own(const struct work_own *own, const char *id)
 {
 	for (size_t i = 0; own && i < own->count; i++)
 		if (strcmp(own->ids[i], id) == 0)
@@ -454,7 +455,7 @@ static bool is_own(const struct work_own *own, const char *id)
 }
 
 /* Removes the store if `is_removed`. If the store is kept and has changes, prints where. */
-static void leave(const struct yett_work *work, bool is_removed, bool is_discarded)
+static void cli_work_leave(const struct yett_work *work, bool is_removed, bool is_discarded)
 {
 	if (is_removed && !work->is_used &&
 	    (is_discarded ? yett_work_discard : yett_work_discard_unchanged)(work->id, NULL) == 0)
@@ -472,8 +473,8 @@ void work_leave(const char *sandbox, const struct work_own *own, bool is_discard
 
 	if (yett_works_list(&list, NULL) != 0)
 		return;
-	while ((work = next_of(list, sandbox, &at)))
-		leave(work, is_own(own, work->id), is_discarded);
+	while ((work = cli_work_next_of(list, sandbox, &at)))
+		cli_work_leave(work, cli_work_is_own(own, work->id), is_discarded);
 }
 
 void work_leave_one(const char *id)
@@ -482,5 +483,5 @@ void work_leave_one(const char *id)
 	const struct yett_work *work;
 
 	if (yett_works_list(&list, NULL) == 0 && yett_work_find(list, id, &work, NULL) == 0)
-		leave(work, true, false);
+		cli_work_leave(work, true, false);
 }

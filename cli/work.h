@@ -37,7 +37,7 @@ _must_check_ int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], 
  * Report the stores of a sandbox in `list` (NULL: none): as a JSON list "stores" of their ids, or
  * as a line for each with its target inside.
  */
-void work_tell_stores(struct json *json, const struct yett_work_list *list, const char *sandbox);
+void work_report_stores(struct json *json, const struct yett_work_list *list, const char *sandbox);
 void work_print_stores(const char *name, const struct yett_work_list *list, const char *sandbox);
 
 /*

@@ -20,7 +20,7 @@ static bool take_argv(const struct channel *channel, const struct message_comman
                       struct yett_command_status *to)
 {
 	const char *argv[ARGV_BYTES_MAX]; /* each takes at least its NUL */
-	size_t used = 0, told = 0, count = 0;
+	size_t used = 0, reported = 0, count = 0;
 	char *text = memory_add(to, TEXT_SIZE);
 
 	if (!text)
@@ -34,9 +34,9 @@ static bool take_argv(const struct channel *channel, const struct message_comman
 			break;
 		used += size;
 		argv[count++] = argument;
-		if (told < TEXT_SIZE)
-			told += (size_t)snprintf(text + told, TEXT_SIZE - told, "%s%s",
-			                         i ? " " : "", argument);
+		if (reported < TEXT_SIZE)
+			reported += (size_t)snprintf(text + reported, TEXT_SIZE - reported, "%s%s",
+			                             i ? " " : "", argument);
 	}
 	to->argv_cut = to->argv_cut || from->argv_cut;
 	/* snprintf() may have cut a UTF-8 character in two. */

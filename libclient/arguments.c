@@ -16,7 +16,7 @@
  */
 #define FIRST_TEXTS_MAX 4096
 
-static size_t count_of(const char *const *list)
+static size_t arguments_count_of(const char *const *list)
 {
 	size_t count = 0;
 
@@ -26,7 +26,7 @@ static size_t count_of(const char *const *list)
 }
 
 /* Returns whether `bytes` is UTF-8. The packet takes only UTF-8; the memfd takes the rest. */
-static bool is_text(const char *bytes)
+static bool arguments_is_text(const char *bytes)
 {
 	static const struct schema_field any = {.kind = SCHEMA_TEXT, .max = UINT64_MAX};
 
@@ -41,7 +41,7 @@ static size_t fit(const char *const *list, size_t max, size_t *room)
 {
 	size_t count = 0;
 
-	for (; list && list[count] && count < max && is_text(list[count]); count++) {
+	for (; list && list[count] && count < max && arguments_is_text(list[count]); count++) {
 		size_t size = strlen(list[count]) + TEXT_HEAD;
 
 		if (size > *room)
@@ -51,8 +51,9 @@ static size_t fit(const char *const *list, size_t max, size_t *room)
 	return count;
 }
 
-static int put(struct channel *channel, const char *const *list, size_t count, const char *what,
-               struct text *ret_texts, uint32_t *ret_count, struct yett_error *error)
+static int libclient_arguments_put(struct channel *channel, const char *const *list, size_t count,
+                                   const char *what, struct text *ret_texts, uint32_t *ret_count,
+                                   struct yett_error *error)
 {
 	int r = 0;
 
@@ -82,8 +83,8 @@ static size_t write_texts(const char *const *list, char *to)
  * Makes a sealed memfd with the texts of `argv` and then of `env` (each may be NULL: none), and
  * describes it in `exec`. The caller owns *ret_memory.
  */
-static int make_memory(struct message_exec *exec, const char *const *argv, const char *const *env,
-                       int *ret_memory, struct yett_error *error)
+static int arguments_make_memory(struct message_exec *exec, const char *const *argv,
+                                 const char *const *env, int *ret_memory, struct yett_error *error)
 {
 	size_t first = write_texts(argv, NULL), bytes = first + write_texts(env, NULL);
 	_cleanup_free_ char *texts = NULL;
@@ -108,8 +109,8 @@ static int make_memory(struct message_exec *exec, const char *const *argv, const
 		return YETT_E_OUT_OF_MEMORY;
 	}
 	exec->more_bytes = bytes;
-	exec->more_argv = (uint32_t)count_of(argv);
-	exec->more_env = (uint32_t)count_of(env);
+	exec->more_argv = (uint32_t)arguments_count_of(argv);
+	exec->more_env = (uint32_t)arguments_count_of(env);
 	*ret_memory = fd;
 	return 0;
 }
@@ -118,7 +119,8 @@ int arguments_put(struct channel *channel, const char *const *argv, const char *
                   int *ret_memory, struct yett_error *error)
 {
 	struct message_exec *exec = &channel->message.body.exec;
-	size_t room = PACKET_TEXTS_MAX, argc = count_of(argv), envc = count_of(env);
+	size_t room = PACKET_TEXTS_MAX, argc = arguments_count_of(argv),
+	       envc = arguments_count_of(env);
 	size_t in_packet = fit(argv, MESSAGE_ARGV_MAX, &room);
 	int r;
 
@@ -131,11 +133,13 @@ int arguments_put(struct channel *channel, const char *const *argv, const char *
 	if (in_packet == 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 		                 "the name of the program is too long, or not UTF-8");
-	r = put(channel, argv, in_packet, "an argument", exec->argv, &exec->argv_count, error);
+	r = libclient_arguments_put(channel, argv, in_packet, "an argument", exec->argv,
+	                            &exec->argv_count, error);
 	if (r == 0)
-		r = put(channel, env, envc, "an environment variable", exec->env, &exec->env_count,
-		        error);
-	if (r != 0 || (in_packet == argc && envc == count_of(env)))
+		r = libclient_arguments_put(channel, env, envc, "an environment variable",
+		                            exec->env, &exec->env_count, error);
+	if (r != 0 || (in_packet == argc && envc == arguments_count_of(env)))
 		return r;
-	return make_memory(exec, argv + in_packet, envc == 0 ? env : NULL, ret_memory, error);
+	return arguments_make_memory(exec, argv + in_packet, envc == 0 ? env : NULL, ret_memory,
+	                             error);
 }

@@ -66,18 +66,18 @@ struct examination {
 	struct yett_capability_list *found;
 };
 
-static int no_memory(struct yett_error *error)
+static int capability_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
 }
 
-static int add(struct examination *e, const char *name, const char *how,
-               const struct yett_error *why, struct yett_error *error)
+static int capability_add(struct examination *e, const char *name, const char *how,
+                          const struct yett_error *why, struct yett_error *error)
 {
 	struct yett_capability *to = memory_new(sizeof *to);
 
 	if (!to)
-		return no_memory(error);
+		return capability_no_memory(error);
 	*to = (struct yett_capability){
 		.size = sizeof *to,
 		.name = memory_add_text(to, name),
@@ -88,16 +88,16 @@ static int add(struct examination *e, const char *name, const char *how,
 		.mend = memory_add_text(to, why->mend[0] ? why->mend : why->detail)};
 	if (!to->name || !to->how || !to->reason || !to->mend) {
 		yett_free(to);
-		return no_memory(error);
+		return capability_no_memory(error);
 	}
-	return list_add(&e->found->list, to) ? 0 : no_memory(error);
+	return list_add(&e->found->list, to) ? 0 : capability_no_memory(error);
 }
 
 /*
  * Returns whether an error means that the capability is not available. Any other error means that
  * the trial could not find out.
  */
-static bool is_answer(const struct yett_error *why)
+static bool capability_is_answer(const struct yett_error *why)
 {
 	return why->code == YETT_E_PERMISSION_DENIED || why->code == YETT_E_UNSUPPORTED ||
 	       why->code == YETT_E_INVALID_REQUEST || why->code == YETT_E_INIT_FAILED ||
@@ -108,11 +108,11 @@ static bool is_answer(const struct yett_error *why)
  * Adds the capability `name`: supported if `why` is no error, else unsupported for the reason
  * `why`. If `why` is an error that answers nothing, copies it to `error` and returns its code.
  */
-static int judge(struct examination *e, const char *name, const char *how,
-                 const struct yett_error *why, struct yett_error *error)
+static int capability_judge(struct examination *e, const char *name, const char *how,
+                            const struct yett_error *why, struct yett_error *error)
 {
-	if (why->code == YETT_OK || is_answer(why))
-		return add(e, name, how, why, error);
+	if (why->code == YETT_OK || capability_is_answer(why))
+		return capability_add(e, name, how, why, error);
 	if (error)
 		*error = *why;
 	return (int)why->code;
@@ -157,7 +157,7 @@ static int try_plan(struct examination *e, const struct trial *trial, struct yet
 		why = e->no_directory;
 	else if (yett_sandbox_plan(e->connection, &options, &plan, &why) == 0)
 		why.code = YETT_OK;
-	return judge(e, trial->name, how_of(e, trial), &why, error);
+	return capability_judge(e, trial->name, how_of(e, trial), &why, error);
 }
 
 /* Fills `why` with the reason why commands have no LSM label. */
@@ -193,8 +193,8 @@ static int look_at_info(struct examination *e, const struct yett_sandbox_info *i
 		(void)error_set(
 			&no_landlock, YETT_E_UNSUPPORTED, YETT_R_NONE,
 			"the kernel has none of version 2 (Linux 5.19), or the profile has none");
-	r = judge(e, "label", info->label, &no_label, error);
-	return r ? r : judge(e, "landlock", version, &no_landlock, error);
+	r = capability_judge(e, "label", info->label, &no_label, error);
+	return r ? r : capability_judge(e, "landlock", version, &no_landlock, error);
 }
 
 static int try_live(struct examination *e, struct yett_sandbox *sandbox, struct yett_error *error)
@@ -211,9 +211,9 @@ static int try_live(struct examination *e, struct yett_sandbox *sandbox, struct 
 	if (yett_sandbox_pause(e->connection, info->id, &no_pause) == 0 &&
 	    yett_sandbox_resume(e->connection, info->id, &no_pause) == 0)
 		no_pause.code = YETT_OK;
-	r = judge(e, "live-mounts", "", &no_mounts, error);
+	r = capability_judge(e, "live-mounts", "", &no_mounts, error);
 	if (r == 0)
-		r = judge(e, "pause", "", &no_pause, error);
+		r = capability_judge(e, "pause", "", &no_pause, error);
 	return r ? r : look_at_info(e, info, error);
 }
 
@@ -237,7 +237,7 @@ static int examine_live(struct examination *e, struct yett_error *error)
 	}
 	r = 0;
 	for (size_t i = 0; r == 0 && i < sizeof names / sizeof names[0]; i++)
-		r = judge(e, names[i], "", &why, error);
+		r = capability_judge(e, names[i], "", &why, error);
 	return r;
 }
 
@@ -253,12 +253,12 @@ static int examine_followers(struct examination *e, struct yett_error *error)
 
 		(void)snprintf(why.message, sizeof why.message, "%s", of->reason);
 		(void)snprintf(why.mend, sizeof why.mend, "%s", of->mend);
-		r = add(e, followers[i].name, "", &why, error);
+		r = capability_add(e, followers[i].name, "", &why, error);
 	}
 	return r;
 }
 
-static int examine(struct examination *e, struct yett_error *error)
+static int capability_examine(struct examination *e, struct yett_error *error)
 {
 	int r = 0;
 
@@ -273,7 +273,7 @@ static int examine(struct examination *e, struct yett_error *error)
  * Makes an empty directory of the caller's for the trials that share one. The directory is in the
  * caller's home, since policies have rules about what may be shared there.
  */
-static void make_directory(struct examination *e)
+static void capability_make_directory(struct examination *e)
 {
 	static const char name[] = "/.yett-tried-XXXXXX";
 
@@ -295,9 +295,9 @@ int yett_capabilities(struct yett_connection *connection, const char *profile,
 	int r;
 
 	if (!list)
-		return no_memory(error);
-	make_directory(&e);
-	r = examine(&e, error);
+		return capability_no_memory(error);
+	capability_make_directory(&e);
+	r = capability_examine(&e, error);
 	if (*e.directory)
 		(void)rmdir(e.directory);
 	if (r == 0)

@@ -106,7 +106,7 @@ static int gone(struct channel *channel, struct yett_error *error)
  * Waits for `events`. Returns 0, -EAGAIN at the deadline, or -errno. Also returns 0 after a
  * hang-up: the caller's next send or receive then returns the cause.
  */
-static int wait_for(int fd, short events, deadline_ms deadline)
+static int libclient_channel_wait_for(int fd, short events, deadline_ms deadline)
 {
 	struct pollfd entry = {.fd = fd, .events = events};
 
@@ -174,7 +174,8 @@ int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadl
 	do
 		r = frame_send_message(channel->fd, &channel->message, channel->sequence + 1, fds,
 		                       fd_count, MSG_DONTWAIT);
-	while (r == -EINTR || (r == -EAGAIN && wait_for(channel->fd, POLLOUT, deadline) == 0));
+	while (r == -EINTR ||
+	       (r == -EAGAIN && libclient_channel_wait_for(channel->fd, POLLOUT, deadline) == 0));
 	if (r < 0)
 		return send_failed(channel, r, error);
 	channel->sequence++;
@@ -189,7 +190,8 @@ int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t l
 
 	do
 		r = frame_send(channel->fd, packet, length, fds, fd_count, MSG_DONTWAIT);
-	while (r == -EINTR || (r == -EAGAIN && wait_for(channel->fd, POLLOUT, deadline) == 0));
+	while (r == -EINTR ||
+	       (r == -EAGAIN && libclient_channel_wait_for(channel->fd, POLLOUT, deadline) == 0));
 	if (r < 0)
 		return send_failed(channel, r, error);
 	channel->sequence++;
@@ -224,7 +226,7 @@ static int receive_packet(struct channel *channel, deadline_ms deadline)
 			continue;
 		if (r != -EAGAIN || channel_time_left(deadline) == 0)
 			return r;
-		r = wait_for(channel->fd, POLLIN, deadline);
+		r = libclient_channel_wait_for(channel->fd, POLLIN, deadline);
 		if (r < 0)
 			return r;
 	}

@@ -36,16 +36,16 @@ bool command_is_over(const struct yett_command *command)
  * Calls on_exit once for every command that is over. The callback may free its command or start
  * another one, so the search begins at the head of the list again after each call.
  */
-static void tell(struct yett_sandbox *sandbox)
+static void command_report(struct yett_sandbox *sandbox)
 {
 	struct yett_command *c = sandbox->commands;
 
 	while (c) {
-		if (!command_is_over(c) || c->told) {
+		if (!command_is_over(c) || c->reported) {
 			c = c->next;
 			continue;
 		}
-		c->told = true;
+		c->reported = true;
 		streams_finish(c);
 		if (c->on_exit)
 			c->on_exit(c, c->data);
@@ -61,7 +61,7 @@ void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why
 		c->error = *why;
 		c->state = COMMAND_FAILED;
 	}
-	tell(sandbox);
+	command_report(sandbox);
 }
 
 /* sigabbrev_np(3) has no names for real-time signals: they are named relative to SIGRTMIN. */
@@ -100,7 +100,7 @@ struct yett_result command_result(const struct message_exited *exited)
 }
 
 /* Handles one checked message from init. */
-static int route(struct yett_sandbox *sandbox, struct yett_error *error)
+static int command_route(struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	struct channel *channel = sandbox->channel;
 	uint64_t sequence = channel->envelope.sequence;
@@ -154,7 +154,8 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 }
 
 /* Receives the next message from init, and reads the streamed outputs while it waits. */
-static int receive(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
+static int command_receive(struct yett_sandbox *sandbox, deadline_ms deadline,
+                           struct yett_error *error)
 {
 	while (channel_time_left(deadline) != 0 && streams_are_open(sandbox)) {
 		int r = channel_receive(sandbox->channel, channel_deadline(0), error);
@@ -170,14 +171,14 @@ static int receive(struct yett_sandbox *sandbox, deadline_ms deadline, struct ye
 int command_turn(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
 {
 	bool known = sandbox->channel->failure.code != 0;
-	int r = receive(sandbox, deadline, error);
+	int r = command_receive(sandbox, deadline, error);
 
 	if (r == -EAGAIN)
 		return r;
 	if (r == 0)
-		r = route(sandbox, error);
+		r = command_route(sandbox, error);
 	if (r == 0) {
-		tell(sandbox);
+		command_report(sandbox);
 		return 0;
 	}
 	if (r == YETT_E_NOT_RUNNING && !known)
@@ -203,8 +204,9 @@ int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error
 	return r == -EAGAIN ? 0 : r;
 }
 
-static int put_list(struct channel *channel, const char *const *list, size_t max, const char *what,
-                    struct text *ret_texts, uint32_t *ret_count, struct yett_error *error)
+static int command_put_list(struct channel *channel, const char *const *list, size_t max,
+                            const char *what, struct text *ret_texts, uint32_t *ret_count,
+                            struct yett_error *error)
 {
 	size_t count = 0;
 	int r;
@@ -231,8 +233,8 @@ static int put_metadata(struct channel *channel, const char *const *list, struct
 		if (!strchr(*e, '=') || **e == '=')
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 			                 "metadata of a command is not KEY=VALUE: %.100s", *e);
-	r = put_list(channel, list, MESSAGE_METADATA_ITEMS_MAX, "piece of metadata", exec->metadata,
-	             &exec->metadata_count, error);
+	r = command_put_list(channel, list, MESSAGE_METADATA_ITEMS_MAX, "piece of metadata",
+	                     exec->metadata, &exec->metadata_count, error);
 	return r ? r : metadata_check(&channel->message, error);
 }
 
@@ -255,8 +257,8 @@ int command_put_env(struct channel *channel, const char *const *list, bool has_v
 	int r = check_env(list, has_value, error);
 
 	return r ? r
-	         : put_list(channel, list, MESSAGE_ENV_MAX, "environment variable", ret_texts,
-	                    ret_count, error);
+	         : command_put_list(channel, list, MESSAGE_ENV_MAX, "environment variable",
+	                            ret_texts, ret_count, error);
 }
 
 /*
@@ -459,8 +461,8 @@ static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_opt
 	if (stdio->made[STDIO_MEMORY] >= 0)
 		stdio->fds[stdio->count++] = stdio->made[STDIO_MEMORY];
 	if (r == 0)
-		r = put_list(channel, options->only_paths, MESSAGE_RESTRICT_PATHS_MAX, "path",
-		             exec->paths, &exec->paths_count, error);
+		r = command_put_list(channel, options->only_paths, MESSAGE_RESTRICT_PATHS_MAX,
+		                     "path", exec->paths, &exec->paths_count, error);
 	if (r == 0)
 		r = put_metadata(channel, options->metadata, error);
 	exec->restrictions = (options->deny_write ? RESTRICT_WRITE : 0U) |
@@ -546,7 +548,8 @@ int yett_command_wait(struct yett_command *command, int timeout_ms,
 {
 	deadline_ms deadline = channel_deadline(timeout_ms);
 
-	/* Read the outputs here: receive() does not read them for a caller with timeout_ms 0. */
+	/* Read the outputs here: command_receive() does not read them for a caller with timeout_ms
+	 * 0. */
 	if (!command_is_over(command) && command->sandbox)
 		streams_read(command->sandbox);
 	while (!command_is_over(command))

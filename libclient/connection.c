@@ -154,7 +154,7 @@ static int find_request(struct yett_connection *connection, struct connection_re
  * Returns whether this host has IPv6; if not, its sandboxes have none either. With the kernel
  * parameter ipv6.disable=1, socket(2) fails with EAFNOSUPPORT.
  */
-static bool has_ipv6(void)
+static bool libclient_connection_has_ipv6(void)
 {
 	_cleanup_fd_ int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -167,7 +167,8 @@ void connection_fill_network(struct yett_sandbox_info *info, uint32_t network)
 	if (info->network != YETT_NETWORK_LIMITED && info->network != YETT_NETWORK_OPEN)
 		return;
 	(void)snprintf(info->address4, sizeof info->address4, "%s", ADDRESS4);
-	(void)snprintf(info->address6, sizeof info->address6, "%s", has_ipv6() ? ADDRESS6 : "");
+	(void)snprintf(info->address6, sizeof info->address6, "%s",
+	               libclient_connection_has_ipv6() ? ADDRESS6 : "");
 }
 
 const char *connection_backend(const struct yett_connection *connection)
@@ -263,7 +264,7 @@ static void take_id(const struct message *message, struct text text,
 }
 
 /* Returns whether `kind` is a successful answer to a request, and to which kind of request. */
-static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
+static bool libclient_connection_is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 {
 	static const struct {
 		uint32_t kind;
@@ -283,15 +284,15 @@ static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 }
 
 /* Handles one checked message from the helper. `request` is NULL if nobody waits for the answer. */
-static int route(struct yett_connection *connection, struct connection_request *request,
-                 struct yett_error *error)
+static int libclient_connection_route(struct yett_connection *connection,
+                                      struct connection_request *request, struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	uint32_t kind = channel->message.kind;
 	bool asked = request && request->state == CONNECTION_ASKED;
 	enum connection_wanted wanted;
 
-	if (is_answer(kind, &wanted)) {
+	if (libclient_connection_is_answer(kind, &wanted)) {
 		if (!asked) {
 			/*
 			 * This closes the exec channel of a sandbox that nobody waits for any more,
@@ -346,7 +347,8 @@ static int route(struct yett_connection *connection, struct connection_request *
  * Handles the end of the connection: refuses every request that waits for an answer and marks every
  * sandbox as ended. Returns the code of channel->failure.
  */
-static int over(struct yett_connection *connection, int r, struct yett_error *error)
+static int libclient_connection_over(struct yett_connection *connection, int r,
+                                     struct yett_error *error)
 {
 	if (r == YETT_E_NOT_RUNNING)
 		r = error_set(&connection->channel->failure, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
@@ -369,7 +371,7 @@ static int over(struct yett_connection *connection, int r, struct yett_error *er
  * Receives and handles one packet without waiting. Returns 0, -EAGAIN if there is no packet, or a
  * positive code if the connection is over.
  */
-static int turn(struct yett_connection *connection, struct yett_error *error)
+static int libclient_connection_turn(struct yett_connection *connection, struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	struct connection_request *request = NULL;
@@ -386,11 +388,12 @@ static int turn(struct yett_connection *connection, struct yett_error *error)
 	if (r == 0)
 		r = find_request(connection, &request, error);
 	if (r == 0)
-		r = route(connection, request, error);
-	return r == 0 ? 0 : over(connection, r, error);
+		r = libclient_connection_route(connection, request, error);
+	return r == 0 ? 0 : libclient_connection_over(connection, r, error);
 }
 
-static void await_turn(struct yett_connection *connection, deadline_ms deadline)
+static void libclient_connection_await_turn(struct yett_connection *connection,
+                                            deadline_ms deadline)
 {
 	struct timespec until = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
 
@@ -403,12 +406,12 @@ int connection_step(struct yett_connection *connection, deadline_ms deadline,
                     struct yett_error *error)
 {
 	struct pollfd entry = {.fd = connection->channel->fd, .events = POLLIN};
-	int r = connection->has_waiter ? -EAGAIN : turn(connection, error);
+	int r = connection->has_waiter ? -EAGAIN : libclient_connection_turn(connection, error);
 
 	if (r != -EAGAIN || channel_time_left(deadline) == 0)
 		return r;
 	if (connection->has_waiter) {
-		await_turn(connection, deadline);
+		libclient_connection_await_turn(connection, deadline);
 		return 0;
 	}
 	connection->has_waiter = true;
@@ -425,7 +428,7 @@ int connection_look(struct yett_connection *connection, struct yett_error *error
 	int r = 0;
 
 	while (r == 0 && !connection->has_waiter)
-		r = turn(connection, error);
+		r = libclient_connection_turn(connection, error);
 	return r == -EAGAIN ? 0 : r;
 }
 

@@ -31,13 +31,14 @@ struct copy {
 	 * worker has failed; -1: none.
 	 */
 	deadline_ms whole, last;
-	size_t host_name_length; /* of the name that open_host() gives to the worker outside */
+	size_t host_name_length; /* of the name that libclient_copy_open_host() gives to the worker
+	                            outside */
 	struct yett_copy_options options;
 	struct yett_copy_result result;
 	struct yett_error first_skipped;
 };
 
-static void end(struct yett_operation *base)
+static void libclient_copy_end(struct yett_operation *base)
 {
 	struct copy *copy = (struct copy *)base;
 
@@ -47,7 +48,7 @@ static void end(struct yett_operation *base)
 	copy->host_path = NULL;
 }
 
-static void wait_for(struct yett_operation *base, deadline_ms deadline)
+static void libclient_copy_wait_for(struct yett_operation *base, deadline_ms deadline)
 {
 	struct copy *copy = (struct copy *)base;
 
@@ -83,8 +84,8 @@ static int prepare_copy(const char *path, const struct yett_copy_options *option
  * copies the last component to `name`. The worker outside gets nothing else. If the path is "/", or
  * its last component is "." or "..", the directory is the path itself and the name is ".".
  */
-static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX + 2],
-                     struct yett_error *error)
+static int libclient_copy_open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX + 2],
+                                    struct yett_error *error)
 {
 	const char *path = copy->host_path;
 	size_t length = strlen(path), start;
@@ -114,8 +115,8 @@ static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX +
 	                   *parent ? parent : ".");
 }
 
-static int ask(struct copy *copy, struct worker *worker, const char *path, int stream,
-               int directory, struct yett_error *error)
+static int libclient_copy_ask(struct copy *copy, struct worker *worker, const char *path,
+                              int stream, int directory, struct yett_error *error)
 {
 	const int fds[] = {stream, directory};
 	struct message_file *request;
@@ -135,7 +136,7 @@ static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const cha
 {
 	_cleanup_fd_ int out = -1, in = -1, directory = -1;
 	char name[NAME_MAX + 2];
-	int ends[2], r = open_host(copy, &directory, name, error);
+	int ends[2], r = libclient_copy_open_host(copy, &directory, name, error);
 
 	if (r)
 		return r;
@@ -150,11 +151,11 @@ static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const cha
 	if (r == 0)
 		r = worker_start_outside(sandbox, &copy->outside, error);
 	if (r == 0)
-		r = ask(copy, &copy->outside, name, copy->reader == &copy->outside ? in : out,
-		        directory, error);
+		r = libclient_copy_ask(copy, &copy->outside, name,
+		                       copy->reader == &copy->outside ? in : out, directory, error);
 	if (r == 0)
-		r = ask(copy, &copy->inside, path, copy->reader == &copy->inside ? in : out, -1,
-		        error);
+		r = libclient_copy_ask(copy, &copy->inside, path,
+		                       copy->reader == &copy->inside ? in : out, -1, error);
 	return r;
 }
 
@@ -183,7 +184,7 @@ static int note_skipped(struct copy *copy, struct worker *worker)
 }
 
 /* Handles one message of a worker. Returns false if there is none. */
-static bool turn(struct copy *copy, struct worker *worker)
+static bool libclient_copy_turn(struct copy *copy, struct worker *worker)
 {
 	const struct message *message;
 	int r = worker_take(worker);
@@ -245,14 +246,14 @@ static int conclude(struct copy *copy, struct yett_error *error)
 	return r;
 }
 
-static int step(struct yett_operation *base, struct yett_error *error)
+static int libclient_copy_step(struct yett_operation *base, struct yett_error *error)
 {
 	struct copy *copy = (struct copy *)base;
 	struct worker *const workers[] = {&copy->outside, &copy->inside};
 	bool has_failed;
 
 	for (size_t i = 0; i < ARRAY_SIZE(workers); i++)
-		while (!workers[i]->is_over && turn(copy, workers[i]))
+		while (!workers[i]->is_over && libclient_copy_turn(copy, workers[i]))
 			;
 	*base->copied = copy->result;
 	base->copied->size = sizeof *base->copied;
@@ -275,11 +276,12 @@ static int step(struct yett_operation *base, struct yett_error *error)
 	                              "the file operation takes too long");
 }
 
-static const struct operation_kind kind = {step, wait_for, end};
+static const struct operation_kind kind = {libclient_copy_step, libclient_copy_wait_for,
+                                           libclient_copy_end};
 
-static int begin(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path,
-                 const struct yett_copy_options *options, struct yett_operation **ret_operation,
-                 struct yett_error *error)
+static int libclient_copy_begin(struct yett_sandbox *sandbox, bool is_in, const char *path,
+                                const char *host_path, const struct yett_copy_options *options,
+                                struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct copy *copy = operation_new(&kind, sizeof *copy);
 	_cleanup_(operation_freep) struct yett_operation *base = (struct yett_operation *)copy;
@@ -309,13 +311,14 @@ static int begin(struct yett_sandbox *sandbox, bool is_in, const char *path, con
 	return 0;
 }
 
-static int run(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path,
-               const struct yett_copy_options *options, struct yett_copy_result **ret_result,
-               struct yett_error *error)
+static int libclient_copy_run(struct yett_sandbox *sandbox, bool is_in, const char *path,
+                              const char *host_path, const struct yett_copy_options *options,
+                              struct yett_copy_result **ret_result, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
-	int r = operation_run(begin(sandbox, is_in, path, host_path, options, &operation, error),
-	                      &operation, error);
+	int r = operation_run(
+		libclient_copy_begin(sandbox, is_in, path, host_path, options, &operation, error),
+		&operation, error);
 
 	if (ret_result)
 		*ret_result = operation ? steal_ptr(&operation->copied) : NULL;
@@ -326,26 +329,26 @@ int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char
                  const struct yett_copy_options *options, struct yett_copy_result **ret_result,
                  struct yett_error *error)
 {
-	return run(sandbox, true, path, host_path, options, ret_result, error);
+	return libclient_copy_run(sandbox, true, path, host_path, options, ret_result, error);
 }
 
 int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
                   const struct yett_copy_options *options, struct yett_copy_result **ret_result,
                   struct yett_error *error)
 {
-	return run(sandbox, false, path, host_path, options, ret_result, error);
+	return libclient_copy_run(sandbox, false, path, host_path, options, ret_result, error);
 }
 
 int yett_copy_in_begin(struct yett_sandbox *sandbox, const char *host_path, const char *path,
                        const struct yett_copy_options *options,
                        struct yett_operation **ret_operation, struct yett_error *error)
 {
-	return begin(sandbox, true, path, host_path, options, ret_operation, error);
+	return libclient_copy_begin(sandbox, true, path, host_path, options, ret_operation, error);
 }
 
 int yett_copy_out_begin(struct yett_sandbox *sandbox, const char *path, const char *host_path,
                         const struct yett_copy_options *options,
                         struct yett_operation **ret_operation, struct yett_error *error)
 {
-	return begin(sandbox, false, path, host_path, options, ret_operation, error);
+	return libclient_copy_begin(sandbox, false, path, host_path, options, ret_operation, error);
 }

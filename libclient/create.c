@@ -32,7 +32,7 @@ bool sandbox_is_name(const char *text)
  * Checks names by the rules of the protocol. The check of the whole message would refuse a bad name
  * too, but would not say which one it is.
  */
-static int check_names(const struct yett_sandbox_options *options, struct yett_error *error)
+static int create_check_names(const struct yett_sandbox_options *options, struct yett_error *error)
 {
 	static const char host[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
@@ -66,8 +66,8 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
  * Puts labels or annotations into the message. An annotation is sent as a label whose key begins
  * with '#' (MESSAGE_ANNOTATION); sandboxes cannot be looked up by annotations.
  */
-static int put_labels(struct channel *channel, const char *const *labels, bool are_annotations,
-                      struct yett_error *error)
+static int create_put_labels(struct channel *channel, const char *const *labels,
+                             bool are_annotations, struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
 	const char *what = are_annotations ? "an annotation" : "a label";
@@ -103,9 +103,9 @@ static int put_identity(struct channel *channel, const struct yett_sandbox_optio
 	                         &create->name, error);
 
 	if (r == 0)
-		r = put_labels(channel, options->labels, false, error);
+		r = create_put_labels(channel, options->labels, false, error);
 	if (r == 0)
-		r = put_labels(channel, options->annotations, true, error);
+		r = create_put_labels(channel, options->annotations, true, error);
 	create->life = (struct message_life){.linger = options->flags & YETT_SANDBOX_LINGER,
 	                                     .wall_ms = options->wall_time_ms,
 	                                     .cpu_ms = options->cpu_time_ms,
@@ -131,7 +131,7 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 		                 "%zu tmpfs are more than the %d allowed", options->tmpfs_count,
 		                 MESSAGE_TMPFS_MAX);
-	r = check_names(options, error);
+	r = create_check_names(options, error);
 	if (r)
 		return r;
 	r = put_identity(channel, options, error);
@@ -206,9 +206,9 @@ static int choose_directory(struct yett_sandbox *sandbox, const char *directory,
  * Builds the CREATE message, for a sandbox or for its plan as sandbox->request.wanted says. The
  * caller holds the lock of the connection.
  */
-static int put_create(struct yett_connection *connection,
-                      const struct yett_sandbox_options *options, struct share_fds *fds,
-                      struct yett_sandbox *sandbox, struct yett_error *error)
+static int create_put_create(struct yett_connection *connection,
+                             const struct yett_sandbox_options *options, struct share_fds *fds,
+                             struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	int r;
 
@@ -235,8 +235,8 @@ static int put_create(struct yett_connection *connection,
  * Adds to a refusal what only the client knows: which directory of the host was refused, and
  * whether a container is the reason why a helper without root failed. Returns the code.
  */
-static int explain(const struct yett_connection *connection, const struct share_fds *fds, int r,
-                   struct yett_error *error)
+static int create_explain(const struct yett_connection *connection, const struct share_fds *fds,
+                          int r, struct yett_error *error)
 {
 	if (r && error)
 		refusal_name_share(fds->targets, fds->fds, fds->count, error);
@@ -245,11 +245,12 @@ static int explain(const struct yett_connection *connection, const struct share_
 	               : r;
 }
 
-static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options,
-               struct yett_sandbox *sandbox, struct yett_error *error)
+static int create_ask(struct yett_connection *connection,
+                      const struct yett_sandbox_options *options, struct yett_sandbox *sandbox,
+                      struct yett_error *error)
 {
 	_cleanup_(shares_close) struct share_fds fds = {.count = 0};
-	int r = put_create(connection, options, &fds, sandbox, error);
+	int r = create_put_create(connection, options, &fds, sandbox, error);
 
 	if (r == 0)
 		r = sandbox_send(connection, fds.fds, fds.count, sandbox, error);
@@ -257,14 +258,14 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 		r = sandbox_finish(sandbox, channel_deadline(connection->timeout_ms), error);
 	if (r == 0 && sandbox->request.wanted == CONNECTION_SANDBOX)
 		work_keep(&fds.works, sandbox->request.info.id, fds.name);
-	return explain(connection, &fds, r, error);
+	return create_explain(connection, &fds, r, error);
 }
 
 /*
  * Makes ~/.local/state/yett/memory and its parents, for the user alone, where they do not exist.
  * The user's sandboxes keep there what later sandboxes shall find.
  */
-static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+static int create_make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	static const char *const parts[] = {"/.local", "/state", "/yett", "/memory"};
 	size_t used;
@@ -286,9 +287,9 @@ static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
  * Requests a sandbox or a plan. If the profile requires a directory at /mnt/memory, requests it
  * again with one.
  */
-static int ask_for(struct yett_connection *connection, const struct yett_sandbox_options *options,
-                   enum connection_wanted wanted, struct yett_sandbox **ret_sandbox,
-                   struct yett_error *error)
+static int create_ask_for(struct yett_connection *connection,
+                          const struct yett_sandbox_options *options, enum connection_wanted wanted,
+                          struct yett_sandbox **ret_sandbox, struct yett_error *error)
 {
 	struct yett_sandbox_options with;
 	struct yett_error why = {0};
@@ -300,7 +301,7 @@ static int ask_for(struct yett_connection *connection, const struct yett_sandbox
 	for (;;) {
 		_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(wanted);
 
-		r = sandbox ? ask(connection, &with, sandbox, &why)
+		r = sandbox ? create_ask(connection, &with, sandbox, &why)
 		            : error_set(&why, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                        "no memory for a sandbox");
 		if (r == 0) {
@@ -309,7 +310,7 @@ static int ask_for(struct yett_connection *connection, const struct yett_sandbox
 		}
 		if (why.reason != YETT_R_WANTED_MOUNT || with.memory_dir)
 			break;
-		r = make_memory(memory, &why);
+		r = create_make_memory(memory, &why);
 		if (r)
 			break;
 		with.memory_dir = memory;
@@ -325,7 +326,7 @@ int yett_sandbox_create(struct yett_connection *connection,
 {
 	CONNECTION_LOCKED(connection);
 	struct yett_sandbox *sandbox;
-	int r = ask_for(connection, options, CONNECTION_SANDBOX, &sandbox, error);
+	int r = create_ask_for(connection, options, CONNECTION_SANDBOX, &sandbox, error);
 
 	return r ? r : sandbox_take(sandbox, ret_sandbox, error);
 }
@@ -339,7 +340,7 @@ struct creation {
 	size_t body_length;
 };
 
-static int no_memory(struct yett_error *error)
+static int create_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
 }
@@ -354,7 +355,7 @@ static int keep_request(struct creation *creation, const struct message *message
 	creation->body = malloc(MESSAGE_PACKET_MAX);
 	if (!creation->body ||
 	    message_encode(message, creation->body, MESSAGE_PACKET_MAX, &creation->body_length) < 0)
-		return no_memory(error);
+		return create_no_memory(error);
 	for (size_t i = 0; i < creation->fds.count; i++) {
 		int fd = creation->fds.opened[i] ? creation->fds.fds[i]
 		                                 : fcntl(creation->fds.fds[i], F_DUPFD_CLOEXEC, 0);
@@ -381,7 +382,7 @@ static int explain_kept(struct creation *creation, int r, struct yett_error *err
 			i < message->body.create.shares_count
 				? message_text(message, message->body.create.shares[i].target)
 				: MEMORY_TARGET; /* added by ask_again() */
-	r = explain(connection, &creation->fds, r, error);
+	r = create_explain(connection, &creation->fds, r, error);
 	for (size_t i = 0; i < creation->fds.count; i++)
 		creation->fds.targets[i] = NULL;
 	return r;
@@ -393,10 +394,10 @@ static int ask_again(struct creation *creation, struct yett_error *error)
 	struct yett_connection *connection = creation->asked->connection;
 	struct yett_sandbox *again = sandbox_new(CONNECTION_SANDBOX);
 	char memory[KEYFILE_PATH_SIZE];
-	int r = make_memory(memory, error);
+	int r = create_make_memory(memory, error);
 
 	if (!again)
-		return no_memory(error);
+		return create_no_memory(error);
 	again->directory = steal_ptr(&creation->asked->directory);
 	again->outlives = creation->asked->outlives;
 	sandbox_free(creation->asked);
@@ -404,7 +405,7 @@ static int ask_again(struct creation *creation, struct yett_error *error)
 	creation->asked->connection = connection;
 	if (r == 0 && message_decode(MESSAGE_CREATE, creation->body, creation->body_length,
 	                             &connection->channel->message, NULL) != 0)
-		r = no_memory(error);
+		r = create_no_memory(error);
 	if (r == 0)
 		r = shares_add(connection->channel,
 		               &(struct yett_share){.path = memory,
@@ -484,10 +485,10 @@ int yett_sandbox_create_begin(struct yett_connection *connection,
 	if (r)
 		return r;
 	if (!creation || !(creation->asked = sandbox_new(CONNECTION_SANDBOX)))
-		return no_memory(error);
+		return create_no_memory(error);
 	{
 		CONNECTION_LOCKED(connection);
-		r = put_create(connection, &known, &creation->fds, creation->asked, error);
+		r = create_put_create(connection, &known, &creation->fds, creation->asked, error);
 		if (r == 0)
 			r = keep_request(creation, &connection->channel->message, error);
 		if (r == 0)
@@ -554,12 +555,13 @@ int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *
 	return 0;
 }
 
-static int plan(struct yett_connection *connection, const struct yett_sandbox_options *options,
-                bool as_json, char **ret_text, struct yett_error *error)
+static int create_plan(struct yett_connection *connection,
+                       const struct yett_sandbox_options *options, bool as_json, char **ret_text,
+                       struct yett_error *error)
 {
 	CONNECTION_LOCKED(connection);
 	_cleanup_(sandbox_freep) struct yett_sandbox *asked = NULL;
-	int r = ask_for(connection, options, CONNECTION_PLAN, &asked, error);
+	int r = create_ask_for(connection, options, CONNECTION_PLAN, &asked, error);
 
 	if (r)
 		return r;
@@ -571,12 +573,12 @@ int yett_sandbox_plan(struct yett_connection *connection,
                       const struct yett_sandbox_options *options, char **ret_text,
                       struct yett_error *error)
 {
-	return plan(connection, options, false, ret_text, error);
+	return create_plan(connection, options, false, ret_text, error);
 }
 
 int yett_sandbox_plan_json(struct yett_connection *connection,
                            const struct yett_sandbox_options *options, char **ret_json,
                            struct yett_error *error)
 {
-	return plan(connection, options, true, ret_json, error);
+	return create_plan(connection, options, true, ret_json, error);
 }

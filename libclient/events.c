@@ -143,8 +143,9 @@ static struct yett_peer take_peer(const struct message *message)
 	                          .place = message_text(message, from->place)};
 }
 
-static void take_event(const struct message_event *from, const struct yett_result *result,
-                       const struct yett_peer *peer, struct yett_event *to)
+static void libclient_events_take_event(const struct message_event *from,
+                                        const struct yett_result *result,
+                                        const struct yett_peer *peer, struct yett_event *to)
 {
 	bool has_peer = (from->kind >= EVENT_CONNECTED && from->kind <= EVENT_FULL) ||
 	                from->kind == EVENT_ASKED;
@@ -171,7 +172,7 @@ static void take_event(const struct message_event *from, const struct yett_resul
  * Handles one message. The helper may be an impostor: event numbers that do not increase are a
  * protocol violation.
  */
-static int handle(struct yett_events *events, struct yett_error *error)
+static int libclient_events_handle(struct yett_events *events, struct yett_error *error)
 {
 	struct channel *channel = events->channel;
 	struct yett_result result;
@@ -184,7 +185,7 @@ static int handle(struct yett_events *events, struct yett_error *error)
 		                         channel->message.kind);
 	result = command_result(&channel->message.body.event.result);
 	peer = take_peer(&channel->message);
-	take_event(&channel->message.body.event, &result, &peer, &event);
+	libclient_events_take_event(&channel->message.body.event, &result, &peer, &event);
 	if ((event.kind == YETT_EVENT_FOLLOWED) == events->has_begun || events->has_ended ||
 	    (events->has_begun && event.number <= events->number))
 		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
@@ -204,7 +205,7 @@ int yett_events_dispatch(struct yett_events *events, struct yett_error *error)
 	do {
 		r = channel_receive(events->channel, channel_deadline(0), error);
 		if (r == 0)
-			r = handle(events, error);
+			r = libclient_events_handle(events, error);
 	} while (r == 0);
 	if (r == YETT_E_NOT_RUNNING)
 		return error_set(error, r, YETT_R_NONE,

@@ -29,7 +29,7 @@ _Static_assert((int)YETT_OPEN_READ == FILE_READ && (int)YETT_OPEN_WRITE == FILE_
                        (int)YETT_FILE_BLOCK_DEVICE == FILE_BLOCK_DEVICE,
                "the public names are those of the wire");
 
-static int check_path(const char *path, struct yett_error *error)
+static int libclient_files_check_path(const char *path, struct yett_error *error)
 {
 	if (!path || path[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
@@ -49,27 +49,27 @@ struct file_call {
 	char *path;             /* owned */
 	unsigned flags;         /* FILE_OPEN: enum yett_open_flag */
 	bool listens;           /* FILE_LISTEN: the descriptor is a listening socket */
-	size_t told, max;       /* FILE_LIST: entries reported so far, and at most */
+	size_t reported, max;   /* FILE_LIST: entries reported so far, and at most */
 	yett_file_fn each;
 	void *data;
 };
 
-static int no_memory(struct yett_error *error)
+static int libclient_files_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                 "no memory for the file operation");
 }
 
-static int step(struct yett_operation *base, struct yett_error *error);
+static int libclient_files_step(struct yett_operation *base, struct yett_error *error);
 
-static void wait_for(struct yett_operation *base, deadline_ms deadline)
+static void libclient_files_wait_for(struct yett_operation *base, deadline_ms deadline)
 {
 	struct worker *worker = &((struct file_call *)base)->worker;
 
 	worker_wait(&worker, 1, deadline);
 }
 
-static void end(struct yett_operation *base)
+static void libclient_files_end(struct yett_operation *base)
 {
 	struct file_call *call = (struct file_call *)base;
 
@@ -78,23 +78,24 @@ static void end(struct yett_operation *base)
 	call->path = NULL;
 }
 
-static const struct operation_kind kind = {step, wait_for, end};
+static const struct operation_kind kind = {libclient_files_step, libclient_files_wait_for,
+                                           libclient_files_end};
 
 /* Starts a worker and prepares its request, which the caller completes and passes to send_it(). */
-static int begin(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path,
-                 struct file_call **ret_call, struct message_file **ret_request,
-                 struct yett_error *error)
+static int libclient_files_begin(struct yett_sandbox *sandbox, enum file_operation wanted,
+                                 const char *path, struct file_call **ret_call,
+                                 struct message_file **ret_request, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *base = NULL;
 	struct file_call *call;
-	int r = check_path(path, error);
+	int r = libclient_files_check_path(path, error);
 
 	if (r)
 		return r;
 	call = operation_new(&kind, sizeof *call);
 	base = (struct yett_operation *)call;
 	if (!call || !(call->path = strdup(path)))
-		return no_memory(error);
+		return libclient_files_no_memory(error);
 	r = worker_start_inside(sandbox, &call->worker, error);
 	if (r == 0)
 		r = worker_prepare(&call->worker, wanted, path, error);
@@ -165,7 +166,7 @@ int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigne
 	    ((flags & (YETT_OPEN_APPEND | YETT_OPEN_TRUNCATE)) && !(flags & YETT_OPEN_WRITE)))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "a file cannot be opened so");
-	r = begin(sandbox, FILE_OPEN, path, &call, &request, error);
+	r = libclient_files_begin(sandbox, FILE_OPEN, path, &call, &request, error);
 	if (r)
 		return r;
 	request->flags = call->flags = flags;
@@ -197,7 +198,7 @@ int yett_socket_listen(struct yett_sandbox *sandbox, const char *path, unsigned 
 	if (mode > 0777)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "%o is no mode of a socket", mode);
-	r = begin(sandbox, FILE_LISTEN, path, &call, &request, error);
+	r = libclient_files_begin(sandbox, FILE_LISTEN, path, &call, &request, error);
 	if (r)
 		return r;
 	request->mode = mode;
@@ -232,7 +233,7 @@ int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, c
 			size = size == 0 ? READ_FIRST : size * 2;
 			grown = memory_resize(bytes, size);
 			if (!grown)
-				return no_memory(error);
+				return libclient_files_no_memory(error);
 			bytes = grown;
 		}
 		n = pread(fd, bytes + length, size - length - 1, (off_t)length);
@@ -337,7 +338,7 @@ static int take_flag(unsigned flags, enum yett_file_flag known, uint32_t wire, u
 	return 0;
 }
 
-/* Does the same as begin(), for an operation that takes one flag. */
+/* Does the same as libclient_files_begin(), for an operation that takes one flag. */
 static int begin_with(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path,
                       unsigned flags, enum yett_file_flag known, uint32_t wire,
                       struct file_call **ret_call, struct message_file **ret_request,
@@ -347,7 +348,7 @@ static int begin_with(struct yett_sandbox *sandbox, enum file_operation wanted, 
 	int r = take_flag(flags, known, wire, &wire_flags, error);
 
 	if (r == 0)
-		r = begin(sandbox, wanted, path, ret_call, ret_request, error);
+		r = libclient_files_begin(sandbox, wanted, path, ret_call, ret_request, error);
 	if (r == 0)
 		(*ret_request)->flags = wire_flags;
 	return r;
@@ -385,7 +386,7 @@ static int take_stat(struct file_call *call, struct yett_error *error)
 	_cleanup_(memory_freep) struct yett_file_info *info = memory_new(sizeof *info);
 
 	if (!info)
-		return no_memory(error);
+		return libclient_files_no_memory(error);
 	if (message->body.file_entries.entries_count != 1 ||
 	    !get_info(message, message->body.file_entries.entries, info))
 		return channel_violation(call->worker.channel, YETT_R_RANGE, error,
@@ -399,7 +400,7 @@ static int take_stat(struct file_call *call, struct yett_error *error)
  * Passes the entries of one message to `each`. Returns -EAGAIN to wait for the next message, 0 if
  * `each` stopped the listing, or a code.
  */
-static int tell_entries(struct file_call *call, struct yett_error *error)
+static int report_entries(struct file_call *call, struct yett_error *error)
 {
 	const struct message *message = &call->worker.channel->message;
 	const struct message_file_entries *body = &message->body.file_entries;
@@ -407,7 +408,7 @@ static int tell_entries(struct file_call *call, struct yett_error *error)
 	bool has_slash = call->path[strlen(call->path) - 1] == '/';
 
 	if (!info)
-		return no_memory(error);
+		return libclient_files_no_memory(error);
 	for (uint32_t i = 0; i < body->entries_count; i++) {
 		const char *name = message_text(message, body->entries[i].name);
 
@@ -415,10 +416,10 @@ static int tell_entries(struct file_call *call, struct yett_error *error)
 		    !get_info(message, &body->entries[i], info))
 			return channel_violation(call->worker.channel, YETT_R_RANGE, error,
 			                         "yett-files listed what is no name of a file");
-		if (call->told == call->max)
+		if (call->reported == call->max)
 			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 			                 "the directory has more than %zu entries", call->max);
-		call->told++;
+		call->reported++;
 		(void)snprintf(info->path, sizeof info->path, "%s%s%s", call->path,
 		               has_slash ? "" : "/", name);
 		if (call->each(info, call->data) != 0)
@@ -441,7 +442,7 @@ static int check_opened(const struct file_call *call, int fd, struct yett_error 
  * Handles one message. Returns 0 when the operation is complete, -EAGAIN when more messages follow,
  * or a code.
  */
-static int take(struct file_call *call, struct yett_error *error)
+static int libclient_files_take(struct file_call *call, struct yett_error *error)
 {
 	struct worker *worker = &call->worker;
 	uint32_t kind_of = worker->channel->message.kind;
@@ -449,7 +450,7 @@ static int take(struct file_call *call, struct yett_error *error)
 	int r;
 
 	if (call->each && kind_of == MESSAGE_FILE_ENTRIES)
-		return tell_entries(call, error);
+		return report_entries(call, error);
 	if (call->base.mounts && kind_of == MESSAGE_FILE_MOUNTS) {
 		r = mounted_take(&worker->channel->message, call->base.mounts, error);
 		return r ? r : -EAGAIN;
@@ -474,7 +475,7 @@ static int take(struct file_call *call, struct yett_error *error)
 	return 0;
 }
 
-static int step(struct yett_operation *base, struct yett_error *error)
+static int libclient_files_step(struct yett_operation *base, struct yett_error *error)
 {
 	struct file_call *call = (struct file_call *)base;
 	int r;
@@ -488,7 +489,7 @@ static int step(struct yett_operation *base, struct yett_error *error)
 			return r;
 		}
 		base->deadline = channel_deadline(WORKER_TIMEOUT_MS);
-		r = take(call, error);
+		r = libclient_files_take(call, error);
 	} while (r == -EAGAIN);
 	if (r == -EAGAIN && channel_time_left(base->deadline) == 0)
 		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
@@ -502,7 +503,7 @@ int yett_file_list_begin(struct yett_sandbox *sandbox, const char *path, size_t 
 {
 	struct message_file *request;
 	struct file_call *call;
-	int r = begin(sandbox, FILE_LIST, path, &call, &request, error);
+	int r = libclient_files_begin(sandbox, FILE_LIST, path, &call, &request, error);
 
 	if (r)
 		return r;
@@ -556,7 +557,7 @@ int yett_file_rename_begin(struct yett_sandbox *sandbox, const char *from, const
 {
 	struct message_file *request;
 	struct file_call *call;
-	int r = check_path(to, error);
+	int r = libclient_files_check_path(to, error);
 
 	if (r == 0)
 		r = begin_with(sandbox, FILE_RENAME, from, flags, YETT_FILE_REPLACE, FILE_REPLACE,
@@ -607,7 +608,8 @@ int yett_sandbox_mounts_begin(struct yett_sandbox *sandbox, struct yett_operatio
 	_cleanup_(memory_freep) struct yett_mount_list *list = mounted_new();
 	struct message_file *request;
 	struct file_call *call;
-	int r = list ? begin(sandbox, FILE_MOUNTS, "/", &call, &request, error) : no_memory(error);
+	int r = list ? libclient_files_begin(sandbox, FILE_MOUNTS, "/", &call, &request, error)
+	             : libclient_files_no_memory(error);
 
 	if (r)
 		return r;

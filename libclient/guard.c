@@ -68,7 +68,7 @@ static int guards_result(const struct guards *guards, struct yett_error *error)
 	                   "cannot guard %s in what is shared: %m", ESCAPE(guards->failed_at));
 }
 
-static int no_memory(struct yett_error *error)
+static int libclient_guard_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                 "no memory for the guarded paths of the shares");
@@ -268,7 +268,7 @@ static int guards_begin(struct guards *guards, const char *state, bool is_writte
 	*guards = (struct guards){.all = memory_new(sizeof *guards->all),
 	                          .prefixes = memory_new(sizeof *guards->prefixes)};
 	if (!guards->all || !guards->prefixes)
-		return no_memory(error);
+		return libclient_guard_no_memory(error);
 	r = guard_read_lists(&guards->hidden, &guards->read_only, error);
 	if (r)
 		return r;
@@ -435,7 +435,7 @@ static int guard_put_one(struct channel *channel, const struct share_fds *fds, s
 	if (guarded->kind == GUARD_CLOSED || guarded->kind == GUARD_LINK)
 		return guard_refuse(guarded->kind, guarded->path, target, error);
 	if (asprintf(&path, "%s/%s", strcmp(target, "/") == 0 ? "" : target, rest) < 0)
-		return no_memory(error);
+		return libclient_guard_no_memory(error);
 	if (guard_is_mounted(channel, fds, target, path))
 		return 0;
 	/*

@@ -29,7 +29,7 @@ static void unfinished_remove(struct unfinished *file)
 		(void)unlink(file->path);
 }
 
-static int failed(struct yett_error *error, const char *what, const char *path)
+static int keyfile_failed(struct yett_error *error, const char *what, const char *path)
 {
 	enum yett_code code = errno == ENOENT   ? YETT_E_NOT_FOUND
 	                      : errno == EEXIST ? YETT_E_ALREADY_EXISTS
@@ -40,8 +40,8 @@ static int failed(struct yett_error *error, const char *what, const char *path)
 
 /* Opens a regular file of at most KEYFILE_MAX bytes and reads all of it. `private`: only its owner
  * may read it. */
-static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1],
-                     struct yett_error *error)
+static int keyfile_read_file(const char *path, bool private, char out[KEYFILE_MAX + 1],
+                             struct yett_error *error)
 {
 	/* O_NONBLOCK: open(2) must not block if the path is a FIFO. */
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -49,9 +49,9 @@ static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1],
 	ssize_t n;
 
 	if (fd < 0)
-		return failed(error, "open", path);
+		return keyfile_failed(error, "open", path);
 	if (fstat(fd, &st) < 0)
-		return failed(error, "look at", path);
+		return keyfile_failed(error, "look at", path);
 	if (!S_ISREG(st.st_mode) || st.st_size > KEYFILE_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "%s is no key file of Yett: yett keygen makes one", path);
@@ -68,7 +68,7 @@ static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1],
 	}
 	n = read(fd, out, KEYFILE_MAX);
 	if (n < 0)
-		return failed(error, "read", path);
+		return keyfile_failed(error, "read", path);
 	out[n] = '\0';
 	if (strlen(out) != (size_t)n)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
@@ -91,7 +91,7 @@ int keyfile_read_seed(const char *path, uint8_t ret_seed[KEY_SEED_SIZE], struct 
 {
 	char text[KEYFILE_MAX + 1] = {0};
 	size_t prefix = strlen(KEY_PRIVATE_PREFIX), line;
-	int r = read_file(path, true, text, error);
+	int r = keyfile_read_file(path, true, text, error);
 
 	if (r == 0) {
 		line = strcspn(text, "\n");
@@ -111,7 +111,7 @@ int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char 
 	char text[KEYFILE_MAX + 1];
 	size_t prefix = strlen(KEY_PUBLIC_PREFIX), end, key;
 	uint8_t bytes[YETT_KEY_SIZE];
-	int r = read_file(path, false, text, error);
+	int r = keyfile_read_file(path, false, text, error);
 
 	if (r)
 		return r;
@@ -153,7 +153,8 @@ int keyfile_home(char *out, size_t size, struct yett_error *error)
 	return 0;
 }
 
-static int join(char *out, size_t size, const char *a, const char *b, struct yett_error *error)
+static int keyfile_join(char *out, size_t size, const char *a, const char *b,
+                        struct yett_error *error)
 {
 	if ((size_t)snprintf(out, size, "%s%s", a, b) >= size)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
@@ -161,20 +162,20 @@ static int join(char *out, size_t size, const char *a, const char *b, struct yet
 	return 0;
 }
 
-static int default_directory(char out[KEYFILE_PATH_SIZE], struct yett_error *error)
+static int keyfile_default_directory(char out[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	char home[KEYFILE_PATH_SIZE];
 	int r = keyfile_home(home, sizeof home, error);
 
-	return r ? r : join(out, KEYFILE_PATH_SIZE, home, "/.config/yett", error);
+	return r ? r : keyfile_join(out, KEYFILE_PATH_SIZE, home, "/.config/yett", error);
 }
 
 int yett_key_path(char *path, size_t size, struct yett_error *error)
 {
 	char directory[KEYFILE_PATH_SIZE];
-	int r = default_directory(directory, error);
+	int r = keyfile_default_directory(directory, error);
 
-	return r ? r : join(path, size, directory, "/id_ed25519", error);
+	return r ? r : keyfile_join(path, size, directory, "/id_ed25519", error);
 }
 
 /* Makes ~/.config and ~/.config/yett for their owner alone, if they do not exist. */
@@ -186,11 +187,11 @@ static int make_default_directory(char directory[KEYFILE_PATH_SIZE], struct yett
 	(void)mkdir(directory, 0700);
 	*last = '/';
 	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
-		return failed(error, "make the directory", directory);
+		return keyfile_failed(error, "make the directory", directory);
 	return 0;
 }
 
-static int write_all(int fd, const char *text, size_t length)
+static int keyfile_write_all(int fd, const char *text, size_t length)
 {
 	while (length > 0) {
 		ssize_t n = write(fd, text, length);
@@ -206,20 +207,20 @@ static int write_all(int fd, const char *text, size_t length)
 }
 
 /* Makes `file`, which must not exist, and writes `text` through to the disk. */
-static int make_file(struct unfinished *file, mode_t mode, const char *text,
-                     struct yett_error *error)
+static int keyfile_make_file(struct unfinished *file, mode_t mode, const char *text,
+                             struct yett_error *error)
 {
 	_cleanup_fd_ int fd =
 		open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	int r;
 
 	if (fd < 0)
-		return failed(error, "make", file->path);
+		return keyfile_failed(error, "make", file->path);
 	file->made = true;
-	r = fchmod(fd, mode) < 0 ? -errno : write_all(fd, text, strlen(text));
+	r = fchmod(fd, mode) < 0 ? -errno : keyfile_write_all(fd, text, strlen(text));
 	if (r < 0) {
 		errno = -r;
-		return failed(error, "write", file->path);
+		return keyfile_failed(error, "write", file->path);
 	}
 	return 0;
 }
@@ -249,17 +250,17 @@ static int append_line(const char *path, const char *line, struct yett_error *er
 	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return failed(error, "open", path);
+		return keyfile_failed(error, "open", path);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
 		                 "%s must be a file of its user's that others cannot write", path);
 	if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1)
-		return failed(error, "read", path);
+		return keyfile_failed(error, "read", path);
 	(void)snprintf(text, sizeof text, "%s%s", last == '\n' ? "" : "\n", line);
-	r = write_all(fd, text, strlen(text));
+	r = keyfile_write_all(fd, text, strlen(text));
 	if (r < 0) {
 		errno = -r;
-		return failed(error, "write", path);
+		return keyfile_failed(error, "write", path);
 	}
 	return 0;
 }
@@ -279,7 +280,7 @@ static int generate(const char *path, const char *authorized_keys, struct yett_e
 	struct stat st;
 	int r;
 
-	r = join(public_path, sizeof public_path, path, ".pub", error);
+	r = keyfile_join(public_path, sizeof public_path, path, ".pub", error);
 	if (r)
 		return r;
 	if (lstat(path, &st) == 0)
@@ -294,14 +295,14 @@ static int generate(const char *path, const char *authorized_keys, struct yett_e
 	(void)sodium_bin2base64(base64, sizeof base64, public_key, sizeof public_key,
 	                        sodium_base64_VARIANT_ORIGINAL);
 	(void)snprintf(line, sizeof line, "%s%s %s\n", KEY_PUBLIC_PREFIX, base64, comment);
-	r = make_file(&public_file, 0644, line, error);
+	r = keyfile_make_file(&public_file, 0644, line, error);
 	if (r == 0 && authorized_keys)
 		r = append_line(authorized_keys, line, error);
 	if (r == 0) {
 		(void)sodium_bin2base64(base64, sizeof base64, seed, sizeof seed,
 		                        sodium_base64_VARIANT_ORIGINAL);
 		(void)snprintf(line, sizeof line, "%s%s\n", KEY_PRIVATE_PREFIX, base64);
-		r = make_file(&private_file, 0600, line, error);
+		r = keyfile_make_file(&private_file, 0600, line, error);
 	}
 	if (r == 0)
 		public_file.made = private_file.made = false; /* keep both */
@@ -318,12 +319,12 @@ int yett_key_generate(const char *path, struct yett_error *error)
 	int r;
 
 	if (!path) {
-		r = default_directory(directory, error);
+		r = keyfile_default_directory(directory, error);
 		if (r == 0)
 			r = make_default_directory(directory, error);
 		if (r == 0)
-			r = join(default_path, sizeof default_path, directory, "/id_ed25519",
-			         error);
+			r = keyfile_join(default_path, sizeof default_path, directory,
+			                 "/id_ed25519", error);
 		if (r)
 			return r;
 		path = default_path;
@@ -338,15 +339,15 @@ int yett_key_ensure(const char *directory, bool *ret_created, struct yett_error 
 	_cleanup_fd_ int lock = -1;
 	bool is_default = !directory;
 	struct stat st;
-	int r = is_default ? default_directory(home_config, error) : 0;
+	int r = is_default ? keyfile_default_directory(home_config, error) : 0;
 
 	if (is_default)
 		directory = home_config;
 	if (r == 0)
-		r = join(path, sizeof path, directory, "/id_ed25519", error);
+		r = keyfile_join(path, sizeof path, directory, "/id_ed25519", error);
 	if (r == 0)
-		r = join(authorized_keys, sizeof authorized_keys, directory, "/authorized_keys",
-		         error);
+		r = keyfile_join(authorized_keys, sizeof authorized_keys, directory,
+		                 "/authorized_keys", error);
 	if (r == 0 && is_default && lstat(path, &st) < 0)
 		r = make_default_directory(home_config, error);
 	if (r)
@@ -355,7 +356,7 @@ int yett_key_ensure(const char *directory, bool *ret_created, struct yett_error 
 	if (lstat(path, &st) < 0) {
 		lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (lock < 0 || flock(lock, LOCK_EX) < 0)
-			return failed(error, "lock", directory);
+			return keyfile_failed(error, "lock", directory);
 	}
 	if (lstat(path, &st) == 0) {
 		*ret_created = false;

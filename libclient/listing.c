@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 
-static int compare_names(const void *a, const void *b)
+static int listing_compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -42,7 +42,8 @@ static void listing_read(struct listing *listing, int at)
 			listing->count++;
 	listing->is_known = listing->names && listing->count < LISTING_NAMES_MAX && errno == 0;
 	if (listing->is_known)
-		qsort(listing->names, listing->count, sizeof *listing->names, compare_names);
+		qsort(listing->names, listing->count, sizeof *listing->names,
+		      listing_compare_names);
 	(void)closedir(directory);
 }
 
@@ -86,7 +87,8 @@ bool listing_may_have(struct listing **listings, int at, const char *path)
 			free(name);
 			return true;
 		}
-		has = bsearch(&name, listing->names, listing->count, sizeof name, compare_names);
+		has = bsearch(&name, listing->names, listing->count, sizeof name,
+		              listing_compare_names);
 		free(name);
 		if (!has)
 			return false;

@@ -54,7 +54,7 @@ static int manage(struct yett_connection *connection, const struct message_manag
 	return r ? r : sandbox_request(connection, NULL, 0, sandbox, error);
 }
 
-static int no_memory(struct yett_error *error)
+static int libclient_manage_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a request");
 }
@@ -65,7 +65,8 @@ int manage_done(struct yett_connection *connection, enum manage_action action,
 	const struct message_manage asked = {.action = action};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_DONE);
 	CONNECTION_LOCKED(connection);
-	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
+	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error)
+	                : libclient_manage_no_memory(error);
 
 	if (r != 0)
 		return r;
@@ -103,7 +104,8 @@ int manage_totals(struct yett_connection *connection, struct message_totals *ret
 	const struct message_manage asked = {.action = MANAGE_TOTALS};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_TOTALS);
 	CONNECTION_LOCKED(connection);
-	int r = sandbox ? manage(connection, &asked, NULL, sandbox, error) : no_memory(error);
+	int r = sandbox ? manage(connection, &asked, NULL, sandbox, error)
+	                : libclient_manage_no_memory(error);
 
 	if (r)
 		return r;
@@ -118,7 +120,8 @@ int manage_stream(struct yett_connection *connection, const char *id_or_name, in
 	const struct message_manage asked = {.action = MANAGE_FOLLOW};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_STREAM);
 	CONNECTION_LOCKED(connection);
-	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
+	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error)
+	                : libclient_manage_no_memory(error);
 
 	if (r)
 		return r;
@@ -161,7 +164,8 @@ int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_na
 	const struct message_manage asked = {.action = MANAGE_ATTACH};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_SANDBOX);
 	CONNECTION_LOCKED(connection);
-	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
+	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error)
+	                : libclient_manage_no_memory(error);
 
 	if (r)
 		return r;
@@ -278,10 +282,10 @@ static int read_listing(const struct yett_connection *connection, const char *by
 			                 "the helper's list holds what was not asked for");
 		item = items->take(connection, message);
 		if (!item || !list_add(list, item))
-			return no_memory(error);
+			return libclient_manage_no_memory(error);
 	}
 	if (!list || !message)
-		return no_memory(error);
+		return libclient_manage_no_memory(error);
 	*ret_list = steal_ptr(&list);
 	return 0;
 }
@@ -296,7 +300,8 @@ int manage_listing_of(struct yett_connection *connection, const struct message_m
 	_cleanup_(memory_freep) struct list *list = NULL;
 	CONNECTION_LOCKED(connection);
 	size_t length;
-	int r = sandbox ? manage(connection, asked, id_or_name, sandbox, error) : no_memory(error);
+	int r = sandbox ? manage(connection, asked, id_or_name, sandbox, error)
+	                : libclient_manage_no_memory(error);
 
 	if (r)
 		return r;
@@ -397,7 +402,7 @@ static int inspect_plan(struct yett_connection *connection, const char *id_or_na
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_PLAN);
 	CONNECTION_LOCKED(connection);
 	int r = sandbox ? manage(connection, &asked, id_or_name ? id_or_name : "", sandbox, error)
-	                : no_memory(error);
+	                : libclient_manage_no_memory(error);
 
 	if (r)
 		return r;

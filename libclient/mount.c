@@ -51,8 +51,9 @@ static int put_targets(struct channel *channel, const char *const *targets, size
 	return r;
 }
 
-static int put(struct channel *channel, const char *id_or_name, const struct change *change,
-               struct share_fds *fds, struct yett_error *error)
+static int libclient_mount_put(struct channel *channel, const char *id_or_name,
+                               const struct change *change, struct share_fds *fds,
+                               struct yett_error *error)
 {
 	struct message_mount *mount = &channel->message.body.mount;
 	size_t count = change->shares_count + change->unmount_count + change->refresh_count;
@@ -94,13 +95,14 @@ static int put(struct channel *channel, const char *id_or_name, const struct cha
 	                            &mount->sandbox, error);
 }
 
-static int ask(struct yett_connection *connection, const char *id_or_name,
-               const struct change *change, struct yett_error *error)
+static int libclient_mount_ask(struct yett_connection *connection, const char *id_or_name,
+                               const struct change *change, struct yett_error *error)
 {
 	_cleanup_(shares_close) struct share_fds fds = {.count = 0};
 	_cleanup_(sandbox_freep) struct yett_sandbox *asked = sandbox_new(CONNECTION_DONE);
 	CONNECTION_LOCKED(connection);
-	int r = asked ? put(connection->channel, id_or_name ? id_or_name : "", change, &fds, error)
+	int r = asked ? libclient_mount_put(connection->channel, id_or_name ? id_or_name : "",
+	                                    change, &fds, error)
 	              : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                          "no memory for a request");
 
@@ -119,15 +121,17 @@ static int ask(struct yett_connection *connection, const char *id_or_name,
 int yett_sandbox_mount(struct yett_connection *connection, const char *id_or_name,
                        const struct yett_share *shares, size_t count, struct yett_error *error)
 {
-	return ask(connection, id_or_name,
-	           &(struct change){.shares = shares, .shares_count = count}, error);
+	return libclient_mount_ask(connection, id_or_name,
+	                           &(struct change){.shares = shares, .shares_count = count},
+	                           error);
 }
 
 int yett_sandbox_unmount(struct yett_connection *connection, const char *id_or_name,
                          const char *const *targets, size_t count, struct yett_error *error)
 {
-	return ask(connection, id_or_name,
-	           &(struct change){.unmount = targets, .unmount_count = count}, error);
+	return libclient_mount_ask(connection, id_or_name,
+	                           &(struct change){.unmount = targets, .unmount_count = count},
+	                           error);
 }
 
 int yett_sandbox_refresh(struct yett_connection *connection, const char *id_or_name,
@@ -135,8 +139,9 @@ int yett_sandbox_refresh(struct yett_connection *connection, const char *id_or_n
 {
 	static const char *const all[] = {"/"};
 
-	return ask(connection, id_or_name,
-	           &(struct change){.refresh = count ? targets : all,
-	                            .refresh_count = count ? count : ARRAY_SIZE(all)},
-	           error);
+	return libclient_mount_ask(
+		connection, id_or_name,
+		&(struct change){.refresh = count ? targets : all,
+	                         .refresh_count = count ? count : ARRAY_SIZE(all)},
+		error);
 }

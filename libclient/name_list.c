@@ -28,7 +28,7 @@ struct names {
 	int (*check)(const char *path, const char *name, struct yett_error *error);
 };
 
-static int no_memory(struct yett_error *error)
+static int name_list_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list of names");
 }
@@ -66,7 +66,7 @@ static int check_protected(const char *path, const char *name, struct yett_error
 }
 
 /* A path without "." and ".." components; "./" may come first if `may_be_here`. */
-static bool is_path(const char *name, bool may_be_here)
+static bool name_list_is_path(const char *name, bool may_be_here)
 {
 	const char *part =
 		strncmp(name, "./", 2) == 0 && may_be_here ? name + 2 : name + (*name == '/');
@@ -85,10 +85,10 @@ static bool is_path(const char *name, bool may_be_here)
 	return true;
 }
 
-static int check_path(const char *path, const char *name, bool may_be_here,
-                      struct yett_error *error)
+static int name_list_check_path(const char *path, const char *name, bool may_be_here,
+                                struct yett_error *error)
 {
-	if (is_path(name, may_be_here))
+	if (name_list_is_path(name, may_be_here))
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 	                 "%s: %.100s: expected a path below the home, %s, without . and ..", path,
@@ -99,16 +99,17 @@ static int check_path(const char *path, const char *name, bool may_be_here,
 
 static int check_secret(const char *path, const char *name, struct yett_error *error)
 {
-	return check_path(path, name, false, error);
+	return name_list_check_path(path, name, false, error);
 }
 
 static int check_guarded(const char *path, const char *name, struct yett_error *error)
 {
-	return check_path(path, name, true, error);
+	return name_list_check_path(path, name, true, error);
 }
 
 /* A line is a name, a comment or nothing. */
-static int add_line(struct names *names, const char *path, char *line, struct yett_error *error)
+static int name_list_add_line(struct names *names, const char *path, char *line,
+                              struct yett_error *error)
 {
 	char *name = line + strspn(line, WHITESPACE);
 	size_t length = strlen(name);
@@ -125,14 +126,14 @@ static int add_line(struct names *names, const char *path, char *line, struct ye
 	if (r)
 		return r;
 	names->list[names->count] = memory_add_text(names->list, name);
-	return names->list[names->count++] ? 0 : no_memory(error);
+	return names->list[names->count++] ? 0 : name_list_no_memory(error);
 }
 
 /*
  * A list that does not exist is empty. Any other error fails the call: without the list, the
  * sandbox would see, or yett-apply would apply, the files that the list names.
  */
-static int read_list(struct names *names, const char *path, struct yett_error *error)
+static int name_list_read_list(struct names *names, const char *path, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	FILE *file = NULL;
@@ -153,7 +154,7 @@ static int read_list(struct names *names, const char *path, struct yett_error *e
 		                   "cannot read the list of names %s: %m", path);
 	fd = -1;
 	while (r == 0 && getline(&line, &size, file) > 0)
-		r = add_line(names, path, line, error);
+		r = name_list_add_line(names, path, line, error);
 	if (r == 0 && ferror(file))
 		r = failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
 		                "cannot read the list of names %s: %m", path);
@@ -174,13 +175,13 @@ static int read_lists(struct names *names, const char *name, const char *const *
 	int r;
 
 	if (!list)
-		return no_memory(error);
+		return name_list_no_memory(error);
 	names->list = list;
 	(void)snprintf(path, sizeof path, YETT_SETTINGS_DIRECTORY "/%s", name);
-	r = read_list(names, path, error);
+	r = name_list_read_list(names, path, error);
 	if (r == 0 && keyfile_home(home, sizeof home, NULL) == 0) {
 		(void)snprintf(path, sizeof path, "%s/.config/yett/%s", home, name);
-		r = read_list(names, path, error);
+		r = name_list_read_list(names, path, error);
 	}
 	if (r == 0)
 		*ret_names = (const char *const *)steal_ptr(&list);
@@ -194,7 +195,8 @@ int yett_hide_list(const char *profile, const char *const **ret_names, struct ye
 
 	/* A name that no profile can have has no list. */
 	if (profile && (!sandbox_is_name(profile) || strlen(profile) > 64))
-		return (*ret_names = memory_new(sizeof **ret_names)) ? 0 : no_memory(error);
+		return (*ret_names = memory_new(sizeof **ret_names)) ? 0
+		                                                     : name_list_no_memory(error);
 	(void)snprintf(name, sizeof name, "hide.d/%s", profile ? profile : "default");
 	return read_lists(&names, name, ret_names, error);
 }

@@ -19,7 +19,8 @@ struct yett_rules {
 	struct list list;
 };
 
-static void *take_rule(const struct yett_connection *connection, const struct message *message)
+static void *libclient_network_take_rule(const struct yett_connection *connection,
+                                         const struct message *message)
 {
 	const struct message_reach *from = &message->body.reach;
 	_cleanup_(memory_freep) struct yett_rule *to = memory_new(sizeof *to);
@@ -35,11 +36,11 @@ static void *take_rule(const struct yett_connection *connection, const struct me
 	return steal_ptr(&to);
 }
 
-static const struct manage_items rules_items = {MESSAGE_REACH, take_rule};
+static const struct manage_items rules_items = {MESSAGE_REACH, libclient_network_take_rule};
 
-static int list_rules(struct yett_connection *connection, const char *id_or_name,
-                      struct list **ret_list, struct message_listing *ret_listing,
-                      struct yett_error *error)
+static int libclient_network_list_rules(struct yett_connection *connection, const char *id_or_name,
+                                        struct list **ret_list, struct message_listing *ret_listing,
+                                        struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_RULES};
 
@@ -52,7 +53,8 @@ int yett_network_rules(struct yett_connection *connection, const char *id_or_nam
 {
 	struct message_listing unused;
 
-	return list_rules(connection, id_or_name, (struct list **)ret_rules, &unused, error);
+	return libclient_network_list_rules(connection, id_or_name, (struct list **)ret_rules,
+	                                    &unused, error);
 }
 
 size_t yett_rules_count(const struct yett_rules *rules)
@@ -110,17 +112,17 @@ static int want_again(struct wanted *wanted, const struct list *rules, struct ye
 
 	wanted->count = 0;
 	for (size_t i = 0; r == 0 && i < rules->count; i++) {
-		const struct yett_rule *told = rules->items[i];
+		const struct yett_rule *reported = rules->items[i];
 		struct net_rule rule;
 
-		wanted->ask = wanted->ask || told->list == YETT_RULES_ASK;
-		if (!told->is_asked)
+		wanted->ask = wanted->ask || reported->list == YETT_RULES_ASK;
+		if (!reported->is_asked)
 			continue;
-		r = net_rule_parse(told->text, &rule, error);
+		r = net_rule_parse(reported->text, &rule, error);
 		if (r)
 			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
 			                 "the helper's list holds what is no rule");
-		r = want(wanted, told->list == YETT_RULES_DENY, &rule, error);
+		r = want(wanted, reported->list == YETT_RULES_DENY, &rule, error);
 	}
 	return r;
 }
@@ -139,14 +141,14 @@ static int want_more(struct wanted *wanted, const char *option, const char *cons
 	return r;
 }
 
-static bool has_port(const struct list *rules, uint32_t port)
+static bool libclient_network_has_port(const struct list *rules, uint32_t port)
 {
 	for (size_t i = 0; i < rules->count; i++) {
-		const struct yett_rule *told = rules->items[i];
+		const struct yett_rule *reported = rules->items[i];
 		struct net_rule rule;
 
-		if (told->list == YETT_RULES_ALLOW &&
-		    net_rule_parse(told->text, &rule, NULL) == 0 && rule.port_first <= port &&
+		if (reported->list == YETT_RULES_ALLOW &&
+		    net_rule_parse(reported->text, &rule, NULL) == 0 && rule.port_first <= port &&
 		    port <= rule.port_last)
 			return true;
 	}
@@ -166,7 +168,7 @@ static int check_ports(const struct list *rules, const char *const *allow, size_
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		r = reach_parse("allow", i, allow[i], &rule, error);
 		for (uint32_t port = rule.port_first; r == 0 && port <= rule.port_last; port++)
-			if (!has_port(rules, port)) {
+			if (!libclient_network_has_port(rules, port)) {
 				r = error_set(
 					error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 					"allow[%zu]: without root, connections to port %u are not caught, since no rule of the sandbox was about it",
@@ -177,8 +179,9 @@ static int check_ports(const struct list *rules, const char *const *allow, size_
 	return r;
 }
 
-static int ask(struct yett_connection *connection, const char *id_or_name,
-               const struct wanted *wanted, uint32_t changes, struct yett_error *error)
+static int libclient_network_ask(struct yett_connection *connection, const char *id_or_name,
+                                 const struct wanted *wanted, uint32_t changes,
+                                 struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_NETWORK,
 	                                     .changes = changes,
@@ -208,7 +211,7 @@ static int ask(struct yett_connection *connection, const char *id_or_name,
  * an earlier request that is no longer allowed must not stop the caller from denying something.
  * Returns whether an item was removed.
  */
-static bool give_up(struct wanted *wanted, const char *refused)
+static bool libclient_network_give_up(struct wanted *wanted, const char *refused)
 {
 	size_t kept = 0, before = wanted->count;
 	struct net_rule rule;
@@ -240,35 +243,37 @@ int yett_network_change(struct yett_connection *connection, const char *id_or_na
                         size_t deny_count, struct yett_error *error)
 {
 	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof *wanted);
-	struct yett_error own = {0}, *told = error ? error : &own;
+	struct yett_error own = {0}, *reported = error ? error : &own;
 	const char *name = id_or_name ? id_or_name : "";
-	int r = wanted ? reach_check(allow, allow_count, deny, deny_count, told)
-	               : error_set(told, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	int r = wanted ? reach_check(allow, allow_count, deny, deny_count, reported)
+	               : error_set(reported, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                           "no memory for a request");
 
 	if (r)
 		return r;
-	for (int i = 0; i < CHANGES_MAX && (i == 0 || was_somebody_quicker(r, told)); i++) {
+	for (int i = 0; i < CHANGES_MAX && (i == 0 || was_somebody_quicker(r, reported)); i++) {
 		_cleanup_(memory_freep) struct list *rules = NULL;
 		struct message_listing listing;
 
-		r = list_rules(connection, name, &rules, &listing, told);
+		r = libclient_network_list_rules(connection, name, &rules, &listing, reported);
 		if (r == 0 && listing.by_port)
-			r = check_ports(rules, allow, allow_count, told);
+			r = check_ports(rules, allow, allow_count, reported);
 		if (r == 0)
 			wanted->allow_private = listing.allow_private,
 			wanted->by_port = listing.by_port;
 		if (r == 0)
-			r = want_again(wanted, rules, told);
+			r = want_again(wanted, rules, reported);
 		if (r == 0)
-			r = want_more(wanted, "allow", allow, allow_count, told);
+			r = want_more(wanted, "allow", allow, allow_count, reported);
 		if (r == 0)
-			r = want_more(wanted, "deny", deny, deny_count, told);
+			r = want_more(wanted, "deny", deny, deny_count, reported);
 		if (r == 0)
-			r = ask(connection, name, wanted, listing.changes, told);
+			r = libclient_network_ask(connection, name, wanted, listing.changes,
+			                          reported);
 		while (r == YETT_E_PERMISSION_DENIED && allow_count == 0 &&
-		       give_up(wanted, told->asked))
-			r = ask(connection, name, wanted, listing.changes, told);
+		       libclient_network_give_up(wanted, reported->asked))
+			r = libclient_network_ask(connection, name, wanted, listing.changes,
+			                          reported);
 	}
 	return r;
 }

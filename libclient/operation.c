@@ -17,7 +17,7 @@ void operation_add(struct yett_operation *operation, struct yett_sandbox *sandbo
 	sandbox->operations = operation;
 }
 
-static void leave(struct yett_operation *operation)
+static void operation_leave(struct yett_operation *operation)
 {
 	struct yett_operation **at = operation->sandbox ? &operation->sandbox->operations : NULL;
 
@@ -37,11 +37,11 @@ static void be_over(struct yett_operation *operation, int r)
 {
 	operation->is_over = true;
 	operation->r = r;
-	leave(operation);
+	operation_leave(operation);
 	operation->kind->end(operation);
 }
 
-static void step(struct yett_operation *operation)
+static void operation_step(struct yett_operation *operation)
 {
 	int r;
 
@@ -58,7 +58,7 @@ static void step(struct yett_operation *operation)
  * Returns an operation that was not stepped in this turn. Callbacks can begin and free operations,
  * so each call searches the list from its start.
  */
-static struct yett_operation *next_of(const struct yett_sandbox *sandbox, uint64_t turn)
+static struct yett_operation *operation_next_of(const struct yett_sandbox *sandbox, uint64_t turn)
 {
 	for (struct yett_operation *o = sandbox->operations; o; o = o->next)
 		if (o->turn < turn && !o->is_stepping)
@@ -71,9 +71,9 @@ void operation_step_all(struct yett_sandbox *sandbox)
 	uint64_t turn = ++sandbox->operations_turn;
 	struct yett_operation *operation;
 
-	while ((operation = next_of(sandbox, turn))) {
+	while ((operation = operation_next_of(sandbox, turn))) {
 		operation->turn = turn;
-		step(operation);
+		operation_step(operation);
 	}
 }
 
@@ -87,7 +87,7 @@ void operation_fail_all(struct yett_sandbox *sandbox, const struct yett_error *w
 
 bool yett_operation_is_over(struct yett_operation *operation)
 {
-	step(operation);
+	operation_step(operation);
 	return operation->is_over;
 }
 
@@ -107,7 +107,7 @@ int yett_operation_finish(struct yett_operation *operation, int timeout_ms,
 	deadline_ms deadline = channel_deadline(timeout_ms);
 
 	for (;;) {
-		step(operation);
+		operation_step(operation);
 		if (operation->is_over)
 			break;
 		if (channel_time_left(deadline) == 0)

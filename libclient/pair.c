@@ -54,7 +54,7 @@ static bool drop_rights(struct msghdr *header)
 	return came || (header->msg_flags & MSG_CTRUNC);
 }
 
-static ssize_t take(int socket, uint8_t *buffer)
+static ssize_t pair_take(int socket, uint8_t *buffer)
 {
 	union {
 		struct cmsghdr align;
@@ -76,7 +76,7 @@ static ssize_t take(int socket, uint8_t *buffer)
  * Sends the bytes to the other side. The lane holds the bytes that the socket does not take.
  * Returns 0 or -ENOMEM.
  */
-static int give(struct pair_lane *lane, int to, const uint8_t *bytes, uint32_t length)
+static int pair_give(struct pair_lane *lane, int to, const uint8_t *bytes, uint32_t length)
 {
 	ssize_t n = send(to, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 	uint32_t given = n > 0 ? (uint32_t)n : 0;
@@ -111,9 +111,9 @@ static int move_from(struct pair *pair, int side, uint8_t *buffer)
 	int to = pair->sockets[!side], r = 0;
 
 	if (lane->held)
-		r = give(lane, to, lane->held + lane->at, lane->length - lane->at);
+		r = pair_give(lane, to, lane->held + lane->at, lane->length - lane->at);
 	for (int i = 0; r == 0 && i < TURNS && lane->state == PAIR_OPEN && !lane->held; i++) {
-		ssize_t n = take(pair->sockets[side], buffer);
+		ssize_t n = pair_take(pair->sockets[side], buffer);
 
 		if (n == -EAGAIN || n == -EINTR)
 			break;
@@ -122,7 +122,7 @@ static int move_from(struct pair *pair, int side, uint8_t *buffer)
 		if (n == 0)
 			lane->state = PAIR_ENDING;
 		else
-			r = give(lane, to, buffer, (uint32_t)n);
+			r = pair_give(lane, to, buffer, (uint32_t)n);
 	}
 	if (r == 0 && lane->state == PAIR_ENDING && !lane->held) {
 		(void)shutdown(to, SHUT_WR);

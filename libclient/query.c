@@ -47,7 +47,8 @@ static bool is_over(uint32_t state)
  * Whether the message can answer this query. A list must have ascending ids, none below the id of
  * the query. Any other answer must have exactly the command of the query.
  */
-static bool fits(const struct message_query *query, const struct message_commands *answer)
+static bool libclient_query_fits(const struct message_query *query,
+                                 const struct message_commands *answer)
 {
 	uint64_t least = query->command;
 
@@ -87,7 +88,8 @@ static bool take_list(const struct channel *channel, const struct message_comman
 	return ask->list != NULL;
 }
 
-static int take_answer(struct channel *channel, struct ask *ask, struct yett_error *error)
+static int libclient_query_take_answer(struct channel *channel, struct ask *ask,
+                                       struct yett_error *error)
 {
 	const struct message_commands *answer = &channel->message.body.commands;
 	size_t used = 0;
@@ -108,7 +110,7 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 			                "no memory for an answer");
 		return 0;
 	}
-	if (!fits(&ask->query, answer))
+	if (!libclient_query_fits(&ask->query, answer))
 		return channel_violation(channel, YETT_R_RANGE, error,
 		                         "init told of commands that were not asked for");
 	if (channel->frame.fd_count != fds_due(&ask->query, answer))
@@ -145,8 +147,8 @@ static int check_captured(int fd, uint64_t length, struct yett_error *error)
 }
 
 /* Calls on_output with the bytes that were added to output `i` since the last call. */
-static int tell_output(struct yett_command *command, int i, int fd, uint64_t length,
-                       struct yett_error *error)
+static int report_output(struct yett_command *command, int i, int fd, uint64_t length,
+                         struct yett_error *error)
 {
 	char bytes[FOLLOW_SIZE];
 	int r = check_captured(fd, length, error);
@@ -180,7 +182,7 @@ static int take_more(struct channel *channel, struct yett_command *command,
 	struct yett_error why;
 	size_t used = 0;
 
-	if (!fits(&query, &channel->message.body.commands) ||
+	if (!libclient_query_fits(&query, &channel->message.body.commands) ||
 	    from->output_bytes[0] < command->followed[0] ||
 	    from->output_bytes[1] < command->followed[1] ||
 	    (!is_over(from->state) && from->output_bytes[0] + from->output_bytes[1] == before))
@@ -190,8 +192,9 @@ static int take_more(struct channel *channel, struct yett_command *command,
 		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu outputs",
 		                         channel->frame.fd_count);
 	for (int i = 0; i < 2; i++)
-		if (from->output_bytes[i] > 0 && tell_output(command, i, channel->frame.fds[used++],
-		                                             from->output_bytes[i], &why))
+		if (from->output_bytes[i] > 0 &&
+		    report_output(command, i, channel->frame.fds[used++], from->output_bytes[i],
+		                  &why))
 			return channel_violation(channel, YETT_R_WRONG_TYPE, error, "%s",
 			                         why.message);
 	return 0;
@@ -213,7 +216,8 @@ static int send_follow(struct channel *channel, struct yett_command *command,
 }
 
 /* Handles the result of an attached command, or new output of a followed command. */
-static int take_end(struct channel *channel, struct yett_command *command, struct yett_error *error)
+static int libclient_query_take_end(struct channel *channel, struct yett_command *command,
+                                    struct yett_error *error)
 {
 	const struct message_query query = {.action = QUERY_WAIT, .command = command->id};
 	const struct message_command *from = &channel->message.body.commands.commands[0];
@@ -232,7 +236,7 @@ static int take_end(struct channel *channel, struct yett_command *command, struc
 		if (!is_over(channel->message.body.commands.commands[0].state))
 			return send_follow(channel, command, error);
 	}
-	if (!fits(&query, &channel->message.body.commands) ||
+	if (!libclient_query_fits(&query, &channel->message.body.commands) ||
 	    !is_over(channel->message.body.commands.commands[0].state) ||
 	    channel->frame.fd_count > 0)
 		return channel_violation(channel, YETT_R_RANGE, error,
@@ -254,11 +258,11 @@ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, struct yett_err
 	for (struct ask *ask = sandbox->asks; ask; ask = ask->next)
 		if (ask->sequence == sequence && !ask->is_done &&
 		    (kind == (uint32_t)ask->answer || kind == MESSAGE_ERROR))
-			return take_answer(channel, ask, error);
+			return libclient_query_take_answer(channel, ask, error);
 	for (struct yett_command *c = sandbox->commands; c; c = c->next)
 		if (c->is_attached && c->sequence == sequence && !command_is_over(c) &&
 		    (kind == MESSAGE_COMMANDS || kind == MESSAGE_ERROR))
-			return take_end(channel, c, error);
+			return libclient_query_take_end(channel, c, error);
 	/*
 	 * Nothing waits for this message. Messages of these kinds are answers that came too late. A
 	 * message of another kind is about a command that this handle started.
@@ -269,7 +273,8 @@ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, struct yett_err
 }
 
 /* Sends the composed message. Fails while the sandbox is paused, because init could not answer. */
-static int send_question(struct yett_sandbox *sandbox, int timeout_ms, struct yett_error *error)
+static int libclient_query_send_question(struct yett_sandbox *sandbox, int timeout_ms,
+                                         struct yett_error *error)
 {
 	int r;
 
@@ -285,7 +290,7 @@ static int send_query(struct yett_sandbox *sandbox, enum query_action action, ui
 	struct message_query *query = &channel_prepare(sandbox->channel, MESSAGE_QUERY)->body.query;
 
 	*query = (struct message_query){.action = action, .command = id};
-	return send_question(sandbox, ANSWER_TIMEOUT_MS, error);
+	return libclient_query_send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 }
 
 int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number,
@@ -295,7 +300,7 @@ int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number,
 
 	*query = (struct message_query){
 		.action = QUERY_SIGNAL, .command = id, .signal = (uint32_t)number};
-	return send_question(sandbox, ANSWER_TIMEOUT_MS, error);
+	return libclient_query_send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 }
 
 int query_send_directory(struct yett_sandbox *sandbox, struct yett_error *error)
@@ -314,7 +319,7 @@ int query_send_directory(struct yett_sandbox *sandbox, struct yett_error *error)
 	return r == YETT_E_NOT_RUNNING ? 0 : r; /* the next call reports the end and its reason */
 }
 
-static void ask_end(struct yett_sandbox *sandbox, struct ask *ask)
+static void libclient_query_ask_end(struct yett_sandbox *sandbox, struct ask *ask)
 {
 	struct ask **at = &sandbox->asks;
 
@@ -343,7 +348,7 @@ static int ask_wait(struct yett_sandbox *sandbox, struct ask *ask, struct yett_e
 	sandbox->asks = ask;
 	while (r == 0 && !ask->is_done)
 		r = command_turn(sandbox, deadline, error);
-	ask_end(sandbox, ask);
+	libclient_query_ask_end(sandbox, ask);
 	if (r == -EAGAIN)
 		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the sandbox does not answer");
 	if (r == 0 && ask->error.code) {
@@ -354,8 +359,8 @@ static int ask_wait(struct yett_sandbox *sandbox, struct ask *ask, struct yett_e
 	return r;
 }
 
-static int ask_for(struct yett_sandbox *sandbox, enum query_action action, uint64_t id,
-                   struct ask *ask, struct yett_error *error)
+static int libclient_query_ask_for(struct yett_sandbox *sandbox, enum query_action action,
+                                   uint64_t id, struct ask *ask, struct yett_error *error)
 {
 	int r = send_query(sandbox, action, id, error);
 
@@ -373,7 +378,7 @@ int query_connect(struct yett_sandbox *sandbox, uint16_t port, bool is_v6, int *
 
 	channel_prepare(sandbox->channel, MESSAGE_CONNECT)->body.connect =
 		(struct message_connect){.port = port, .family = is_v6 ? CONNECT_V6 : CONNECT_V4};
-	r = send_question(sandbox, CONNECT_TIMEOUT_MS, error);
+	r = libclient_query_send_question(sandbox, CONNECT_TIMEOUT_MS, error);
 	if (r == 0)
 		r = ask_wait(sandbox, &ask, error);
 	if (r)
@@ -407,7 +412,7 @@ int yett_session_change(struct yett_sandbox *sandbox, const char *directory, con
 		r = command_put_env(channel, unset, false, session->unset, &session->unset_count,
 		                    error);
 	if (r == 0)
-		r = send_question(sandbox, ANSWER_TIMEOUT_MS, error);
+		r = libclient_query_send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 	return r ? r : ask_wait(sandbox, &ask, error);
 }
 
@@ -418,7 +423,7 @@ int yett_session_get(struct yett_sandbox *sandbox, struct yett_session **ret_ses
 	int r;
 
 	(void)channel_prepare(sandbox->channel, MESSAGE_SESSION);
-	r = send_question(sandbox, ANSWER_TIMEOUT_MS, error);
+	r = libclient_query_send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 	if (r == 0)
 		r = ask_wait(sandbox, &ask, error);
 	if (r == 0)
@@ -426,7 +431,7 @@ int yett_session_get(struct yett_sandbox *sandbox, struct yett_session **ret_ses
 	return r;
 }
 
-static int no_memory(struct yett_error *error)
+static int libclient_query_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
 }
@@ -441,26 +446,27 @@ int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_list **
                        struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct yett_command_list *list = memory_new(sizeof *list);
-	size_t told = MESSAGE_COMMANDS_MAX;
+	size_t reported = MESSAGE_COMMANDS_MAX;
 	uint64_t from = 0;
 
-	while (list && told == MESSAGE_COMMANDS_MAX && list->list.count < LIST_MAX) {
+	while (list && reported == MESSAGE_COMMANDS_MAX && list->list.count < LIST_MAX) {
 		_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
-		int r = ask_for(sandbox, QUERY_LIST, from, &ask, error);
+		int r = libclient_query_ask_for(sandbox, QUERY_LIST, from, &ask, error);
 
 		if (r)
 			return r;
-		told = ask.list->count;
-		if (told > 0)
-			from = ((const struct yett_command_status *)ask.list->items[told - 1])->id +
+		reported = ask.list->count;
+		if (reported > 0)
+			from = ((const struct yett_command_status *)ask.list->items[reported - 1])
+			               ->id +
 			       1;
 		if (!list_move(ask.list, &list->list))
-			return no_memory(error);
+			return libclient_query_no_memory(error);
 		if (from == 0) /* the last id was UINT64_MAX */
 			break;
 	}
 	if (!list)
-		return no_memory(error);
+		return libclient_query_no_memory(error);
 	*ret_list = steal_ptr(&list);
 	return 0;
 }
@@ -480,7 +486,7 @@ int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id,
                          struct yett_command_status **ret_status, struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
-	int r = ask_for(sandbox, QUERY_STATUS, id, &ask, error);
+	int r = libclient_query_ask_for(sandbox, QUERY_STATUS, id, &ask, error);
 
 	if (r == 0) {
 		*ret_status = memory_keep(ask.list, ask.list->items[0]);
@@ -493,7 +499,7 @@ int yett_command_kill(struct yett_sandbox *sandbox, uint64_t id, struct yett_err
 {
 	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
 
-	return ask_for(sandbox, QUERY_KILL, id, &ask, error);
+	return libclient_query_ask_for(sandbox, QUERY_KILL, id, &ask, error);
 }
 
 int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal_number,
@@ -515,7 +521,7 @@ int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id, int sig
  * Whether `fd` is the write end of an unnamed pipe. A named FIFO is refused, because it can be one
  * of the host that init must not hand out.
  */
-static bool is_input(int fd)
+static bool libclient_query_is_input(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 	struct statfs fs;
@@ -535,11 +541,11 @@ int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, unsigned flags
 	if (flags & ~(unsigned)YETT_INPUT_LAST)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "the flags of the input are not all known: %#x", flags);
-	r = ask_for(sandbox, flags & YETT_INPUT_LAST ? QUERY_LAST_INPUT : QUERY_INPUT, id, &ask,
-	            error);
+	r = libclient_query_ask_for(
+		sandbox, flags & YETT_INPUT_LAST ? QUERY_LAST_INPUT : QUERY_INPUT, id, &ask, error);
 	if (r)
 		return r;
-	if (!is_input(ask.fds[0]))
+	if (!libclient_query_is_input(ask.fds[0]))
 		return error_set(
 			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
 			"the sandbox answered with something else than a pipe to write to");
@@ -549,11 +555,11 @@ int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, unsigned flags
 
 /*
  * Makes a handle of an existing command. The caller must then send QUERY_WAIT or QUERY_FOLLOW;
- * take_end() handles the answer.
+ * libclient_query_take_end() handles the answer.
  */
-static int attach(struct yett_sandbox *sandbox, uint64_t id,
-                  const struct yett_follow_options *options, bool *ret_is_kept,
-                  struct yett_command **ret_command, struct yett_error *error)
+static int libclient_query_attach(struct yett_sandbox *sandbox, uint64_t id,
+                                  const struct yett_follow_options *options, bool *ret_is_kept,
+                                  struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct yett_command_status *status = NULL;
 	struct yett_command *command;
@@ -586,7 +592,7 @@ int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id,
 	int r = sized_take(&options_follow, options, &known, error);
 
 	if (r == 0)
-		r = attach(sandbox, id, &known, &is_kept, &command, error);
+		r = libclient_query_attach(sandbox, id, &known, &is_kept, &command, error);
 	if (r == 0)
 		r = send_query(sandbox, QUERY_WAIT, id, error);
 	if (r)
@@ -610,7 +616,7 @@ int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id,
 	if (!known.on_output)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "outputs are to be followed, and on_output is not set");
-	r = attach(sandbox, id, &known, &is_kept, &command, error);
+	r = libclient_query_attach(sandbox, id, &known, &is_kept, &command, error);
 	if (r == 0 && !is_kept)
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		              "no output of command %llu is kept", (unsigned long long)id);
@@ -665,7 +671,7 @@ int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_str
 	if (stream != YETT_STREAM_OUT && stream != YETT_STREAM_ERR)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "there is no stream %d", (int)stream);
-	r = ask_for(sandbox, QUERY_OUTPUT, id, &ask, error);
+	r = libclient_query_ask_for(sandbox, QUERY_OUTPUT, id, &ask, error);
 	if (r)
 		return r;
 	output = ((const struct yett_command_status *)ask.list->items[0])->outputs[stream];

@@ -42,8 +42,8 @@ int reach_put_rule(struct channel *channel, struct message_rule *into, bool deny
 	                        &into->name, error);
 }
 
-static int put_list(struct channel *channel, bool deny, const char *const *texts, size_t count,
-                    struct yett_error *error)
+static int reach_put_list(struct channel *channel, bool deny, const char *const *texts,
+                          size_t count, struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
 	struct net_rule rule;
@@ -89,6 +89,7 @@ int reach_put(struct channel *channel, const struct yett_sandbox_options *option
 	create->ask = options->flags & YETT_SANDBOX_ASK;
 	create->allow_private = options->flags & YETT_SANDBOX_PRIVATE;
 	if (r == 0)
-		r = put_list(channel, false, options->allow, options->allow_count, error);
-	return r == 0 ? put_list(channel, true, options->deny, options->deny_count, error) : r;
+		r = reach_put_list(channel, false, options->allow, options->allow_count, error);
+	return r == 0 ? reach_put_list(channel, true, options->deny, options->deny_count, error)
+	              : r;
 }

@@ -22,7 +22,7 @@ static bool is_target(const char *target, const char *asked)
 	return strcmp(text, asked) == 0;
 }
 
-static bool find_path(int fd, char path[static PATH_MAX], bool *ret_is_directory)
+static bool refusal_find_path(int fd, char path[static PATH_MAX], bool *ret_is_directory)
 {
 	struct stat st;
 
@@ -69,7 +69,7 @@ void refusal_name_share(const char *const *targets, const int *fds, size_t count
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (!targets[i] || !is_target(targets[i], error->asked) ||
-		    !find_path(fds[i], path, &is_directory))
+		    !refusal_find_path(fds[i], path, &is_directory))
 			continue;
 		(void)snprintf(rule, sizeof rule, "%s", path);
 		cut_to_rule(rule);

@@ -69,7 +69,7 @@ struct yett_relay {
 	uint8_t buffer[PAIR_BUFFER];
 };
 
-static int no_memory(struct yett_error *error)
+static int relay_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a relay");
 }
@@ -80,7 +80,7 @@ int yett_relay_new(struct yett_sandbox *sandbox, struct yett_relay **ret_relay,
 	struct yett_relay *relay = calloc(1, sizeof *relay);
 
 	if (!relay)
-		return no_memory(error);
+		return relay_no_memory(error);
 	relay->sandbox = sandbox;
 	relay->events = epoll_create1(EPOLL_CLOEXEC);
 	relay->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -107,7 +107,7 @@ static int ask_policy(struct yett_sandbox *of, const char *path, const struct ne
 	int r;
 
 	if (!request)
-		return no_memory(error);
+		return relay_no_memory(error);
 	if (!of->connection)
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
 		                 "the connection that the sandbox was asked for on is closed");
@@ -143,7 +143,7 @@ static int add_listener(struct yett_relay *relay, int fd, uint16_t port, char *p
 		free(listener);
 		free(path);
 		fd_close(fd);
-		return no_memory(error);
+		return relay_no_memory(error);
 	}
 	*listener =
 		(struct listener){.next = relay->listeners, .fd = fd, .port = port, .path = path};
@@ -274,7 +274,7 @@ int yett_relay_fd(const struct yett_relay *relay)
  * Registers the events that the pair wants with epoll(7). A socket without wanted events is
  * removed: epoll(7) always reports EPOLLHUP and EPOLLERR, so its end would wake us again and again.
  */
-static int watch(struct yett_relay *relay, struct relayed *one)
+static int relay_watch(struct yett_relay *relay, struct relayed *one)
 {
 	for (int i = 0; i < 2; i++) {
 		struct side *side = &one->sides[i];
@@ -293,10 +293,10 @@ static int watch(struct yett_relay *relay, struct relayed *one)
 }
 
 /*
- * Ends a connection. sweep() frees it later: events that epoll_wait(2) has already returned may
- * still point to it.
+ * Ends a connection. relay_sweep() frees it later: events that epoll_wait(2) has already returned
+ * may still point to it.
  */
-static void end(struct yett_relay *relay, struct relayed *one, bool is_broken)
+static void relay_end(struct yett_relay *relay, struct relayed *one, bool is_broken)
 {
 	if (one->is_over)
 		return;
@@ -312,7 +312,7 @@ static void end(struct yett_relay *relay, struct relayed *one, bool is_broken)
 	relay->count--;
 }
 
-static void sweep(struct yett_relay *relay)
+static void relay_sweep(struct yett_relay *relay)
 {
 	for (struct relayed **at = &relay->relayed; *at;) {
 		struct relayed *one = *at;
@@ -326,7 +326,7 @@ static void sweep(struct yett_relay *relay)
 	}
 }
 
-static void prepare(int fd)
+static void relay_prepare(int fd)
 {
 	const int on = 1;
 
@@ -335,7 +335,7 @@ static void prepare(int fd)
 }
 
 /* Takes ownership of both descriptors. */
-static void join(struct yett_relay *relay, int from, int to, uint16_t port)
+static void relay_join(struct yett_relay *relay, int from, int to, uint16_t port)
 {
 	struct relayed *one = calloc(1, sizeof *one);
 
@@ -344,8 +344,8 @@ static void join(struct yett_relay *relay, int from, int to, uint16_t port)
 		pair_close(to, true);
 		return;
 	}
-	prepare(from);
-	prepare(to);
+	relay_prepare(from);
+	relay_prepare(to);
 	one->pair.sockets[0] = from;
 	one->pair.sockets[1] = to;
 	one->pair.is_connecting = port != 0;
@@ -355,8 +355,8 @@ static void join(struct yett_relay *relay, int from, int to, uint16_t port)
 	one->next = relay->relayed;
 	relay->relayed = one;
 	relay->count++;
-	if (watch(relay, one) < 0)
-		end(relay, one, true);
+	if (relay_watch(relay, one) < 0)
+		relay_end(relay, one, true);
 }
 
 /*
@@ -425,7 +425,7 @@ static int ask_init(struct yett_relay *relay, uint16_t port, bool is_v6, int *re
  * Connects to the destination of a listener. Returns 0 or a code; YETT_E_TIMEOUT: init does not
  * answer.
  */
-static int connect_to(struct yett_relay *relay, const struct listener *listener, int *ret_fd)
+static int relay_connect_to(struct yett_relay *relay, const struct listener *listener, int *ret_fd)
 {
 	if (relay->count >= YETT_RELAY_CONNECTIONS_MAX)
 		return YETT_E_RESOURCE_LIMIT;
@@ -443,11 +443,11 @@ static void accept_all(struct yett_relay *relay, const struct listener *listener
 	     i < ACCEPTS && r != YETT_E_TIMEOUT && (fd = accept_next(relay, listener)) >= 0; i++) {
 		int to = -1;
 
-		r = connect_to(relay, listener, &to);
+		r = relay_connect_to(relay, listener, &to);
 		if (r)
 			pair_close(fd, true);
 		else
-			join(relay, fd, to, listener->port);
+			relay_join(relay, fd, to, listener->port);
 	}
 }
 
@@ -465,7 +465,7 @@ static int take_connected(struct yett_relay *relay, struct relayed *one)
 	if (result == ECONNREFUSED && !one->is_v6 && ask_init(relay, one->port, true, &fd) == 0) {
 		(void)epoll_ctl(relay->events, EPOLL_CTL_DEL, one->pair.sockets[1], NULL);
 		pair_close(one->pair.sockets[1], true);
-		prepare(fd);
+		relay_prepare(fd);
 		one->pair.sockets[1] = fd;
 		one->sides[1].waits_for = 0;
 		one->is_v6 = true;
@@ -475,7 +475,7 @@ static int take_connected(struct yett_relay *relay, struct relayed *one)
 	return -result;
 }
 
-static void serve(struct yett_relay *relay, struct side *side)
+static void relay_serve(struct yett_relay *relay, struct side *side)
 {
 	struct relayed *one = side->of;
 	int r;
@@ -485,9 +485,9 @@ static void serve(struct yett_relay *relay, struct side *side)
 	r = one->pair.is_connecting ? take_connected(relay, one)
 	                            : pair_move(&one->pair, side->index, relay->buffer);
 	if (r == 0 && !pair_is_done(&one->pair))
-		r = watch(relay, one);
+		r = relay_watch(relay, one);
 	if (r < 0 || pair_is_done(&one->pair))
-		end(relay, one, r < 0);
+		relay_end(relay, one, r < 0);
 }
 
 void yett_relay_dispatch(struct yett_relay *relay)
@@ -502,9 +502,9 @@ void yett_relay_dispatch(struct yett_relay *relay)
 		if (source->kind == SOURCE_LISTENER)
 			accept_all(relay, (struct listener *)source);
 		else
-			serve(relay, (struct side *)source);
+			relay_serve(relay, (struct side *)source);
 	}
-	sweep(relay);
+	relay_sweep(relay);
 }
 
 void yett_relay_close(struct yett_relay *relay)
@@ -514,8 +514,8 @@ void yett_relay_close(struct yett_relay *relay)
 	if (!relay)
 		return;
 	for (struct relayed *one = relay->relayed; one; one = one->next)
-		end(relay, one, true);
-	sweep(relay);
+		relay_end(relay, one, true);
+	relay_sweep(relay);
 	for (struct listener *listener = relay->listeners; listener; listener = next) {
 		next = listener->next;
 		pair_close(listener->fd, false);

@@ -28,7 +28,7 @@ static void run_free(struct run *run)
 }
 
 /* Appends the bytes that fit into run->max, and a NUL. */
-static void keep(struct run *run, size_t which, const char *bytes, size_t length)
+static void libclient_run_keep(struct run *run, size_t which, const char *bytes, size_t length)
 {
 	struct capture *capture = &run->captures[which];
 	size_t room = run->max - capture->length;
@@ -54,12 +54,12 @@ static void keep(struct run *run, size_t which, const char *bytes, size_t length
 	capture->bytes[capture->length] = '\0';
 }
 
-static void on_output(struct yett_command *command, enum yett_stream stream, const char *bytes,
-                      size_t length, void *data)
+static void libclient_run_on_output(struct yett_command *command, enum yett_stream stream,
+                                    const char *bytes, size_t length, void *data)
 {
 	(void)command;
-	keep(data, stream, bytes, length);
-	keep(data, BOTH, bytes, length);
+	libclient_run_keep(data, stream, bytes, length);
+	libclient_run_keep(data, BOTH, bytes, length);
 }
 
 /* Moves the captured output to a new struct yett_output. */
@@ -109,10 +109,10 @@ int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *op
 	streamed.size = sizeof streamed;
 	streamed.stdio = stdio;
 	streamed.on_exit = NULL;
-	streamed.on_output = on_output;
+	streamed.on_output = libclient_run_on_output;
 	streamed.data = &run;
 	for (size_t i = 0; i < ARRAY_SIZE(run.captures); i++)
-		keep(&run, i, "", 0);
+		libclient_run_keep(&run, i, "", 0);
 	r = yett_sandbox_exec(sandbox, &streamed, &command, error);
 	if (r == 0)
 		r = yett_command_wait(command, -1, &result, error);

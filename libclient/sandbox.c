@@ -180,7 +180,7 @@ bool sandbox_is_paused(struct yett_sandbox *sandbox)
 }
 
 /* Closes the channel. Ends all operations and commands of the handle with `why`. */
-static void let_go(struct yett_sandbox *sandbox, const char *why)
+static void sandbox_let_go(struct yett_sandbox *sandbox, const char *why)
 {
 	struct yett_error closed;
 
@@ -238,7 +238,7 @@ int yett_sandbox_end(struct yett_sandbox *sandbox, struct yett_error *error)
 	if (sandbox->outlives && sandbox->connection &&
 	    yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
 		r = manage_done(sandbox->connection, MANAGE_DESTROY, sandbox->info.id, error);
-	let_go(sandbox, "the sandbox was ended before the command");
+	sandbox_let_go(sandbox, "the sandbox was ended before the command");
 	/* YETT_E_NOT_FOUND: the sandbox has just ended by itself. */
 	if (sandbox->connection && (r == 0 || r == YETT_E_NOT_FOUND))
 		r = confirm_end(sandbox, error);
@@ -249,7 +249,7 @@ void yett_sandbox_close(struct yett_sandbox *sandbox)
 {
 	if (!sandbox)
 		return;
-	let_go(sandbox, "the sandbox was closed before the command ended");
+	sandbox_let_go(sandbox, "the sandbox was closed before the command ended");
 	/* Otherwise the connection would keep the sandbox attached until the connection ends. */
 	if (sandbox->outlives && sandbox->connection &&
 	    yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)

@@ -41,7 +41,7 @@ struct yett_command {
 	bool is_following;    /* on_output is called with what init keeps of its outputs */
 	uint64_t followed[2]; /* bytes of each output that on_output was called with */
 	enum command_state state;
-	bool told; /* on_exit was called */
+	bool reported; /* on_exit was called */
 	uint32_t pid;
 	bool has_terminal;
 	int terminal; /* master of its terminal; -1 until the command started; owned */

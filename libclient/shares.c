@@ -132,8 +132,8 @@ static int add_store(struct channel *channel, const struct yett_share *share, in
 }
 
 /* Opens the source as the caller: the helper resolves no path of the client. */
-static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds,
-                     struct yett_error *error)
+static int shares_add_share(struct channel *channel, const struct yett_share *share,
+                            struct share_fds *fds, struct yett_error *error)
 {
 	const char *target = share->target ? share->target : share->path;
 	const char *name = share->path ? share->path : target ? target : "?";
@@ -193,7 +193,7 @@ static int add_stored(struct channel *channel, const struct yett_share *share,
 		known.path = fds->works->source;
 	if (!known.target)
 		known.target = fds->works->target;
-	return add_share(channel, &known, fds, error);
+	return shares_add_share(channel, &known, fds, error);
 }
 
 int shares_add(struct channel *channel, const struct yett_share *share, struct share_fds *fds,
@@ -201,5 +201,5 @@ int shares_add(struct channel *channel, const struct yett_share *share, struct s
 {
 	return share->store && (share->flags & YETT_SHARE_COW)
 	               ? add_stored(channel, share, fds, error)
-	               : add_share(channel, share, fds, error);
+	               : shares_add_share(channel, share, fds, error);
 }

@@ -9,7 +9,7 @@
 
 #define CONNECT_TIMEOUT_MS 10000
 
-static bool has_option(int fd, int option, int wanted)
+static bool sockets_has_option(int fd, int option, int wanted)
 {
 	int value = -1;
 	socklen_t size = sizeof value;
@@ -19,9 +19,10 @@ static bool has_option(int fd, int option, int wanted)
 
 bool sockets_is(int fd, int domain, bool listens)
 {
-	return has_option(fd, SO_DOMAIN, domain) && has_option(fd, SO_TYPE, SOCK_STREAM) &&
-	       has_option(fd, SO_PROTOCOL, domain == AF_UNIX ? 0 : IPPROTO_TCP) &&
-	       has_option(fd, SO_ACCEPTCONN, listens);
+	return sockets_has_option(fd, SO_DOMAIN, domain) &&
+	       sockets_has_option(fd, SO_TYPE, SOCK_STREAM) &&
+	       sockets_has_option(fd, SO_PROTOCOL, domain == AF_UNIX ? 0 : IPPROTO_TCP) &&
+	       sockets_has_option(fd, SO_ACCEPTCONN, listens);
 }
 
 /*

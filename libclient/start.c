@@ -419,7 +419,7 @@ static int connect_own(const struct yett_connect_options *options, enum yett_sta
  * Waits 50 to 305 ms, at random, so that clients that were refused together do not retry together.
  * Returns false if the deadline has passed or a signal came.
  */
-static bool await_turn(deadline_ms deadline)
+static bool libclient_start_await_turn(deadline_ms deadline)
 {
 	unsigned char bytes[1] = {0};
 
@@ -477,7 +477,7 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 		                    channel_time_left(deadline), &fd, &why);
 		if (r == 0)
 			r = connection_take(fd, options, YETT_START_SERVICE, ret_connection, &why);
-	} while (r != 0 && why.reason == YETT_R_LATER && await_turn(deadline));
+	} while (r != 0 && why.reason == YETT_R_LATER && libclient_start_await_turn(deadline));
 	if (fd >= 0) {
 		if (error && r != 0)
 			*error = why;

@@ -17,7 +17,7 @@
  */
 #define LAST_READS_MAX 32
 
-static int failed(const char *what, struct yett_error *error)
+static int libclient_streams_failed(const char *what, struct yett_error *error)
 {
 	return failure_set(error, YETT_E_COMMAND_FAILED, "stdio", "cannot %s the command: %m",
 	                   what);
@@ -28,7 +28,7 @@ static int make_pipe(int *ret_reader, int *ret_writer, struct yett_error *error)
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return failed("make the pipes of", error);
+		return libclient_streams_failed("make the pipes of", error);
 	*ret_reader = ends[0];
 	*ret_writer = ends[1];
 	return 0;
@@ -66,7 +66,7 @@ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int
 		return r;
 	if (fcntl(reader, F_SETFL, O_NONBLOCK) < 0 ||
 	    epoll_ctl(sandbox->events, EPOLL_CTL_ADD, reader, &event) < 0)
-		return failed("wait for the outputs of", error);
+		return libclient_streams_failed("wait for the outputs of", error);
 	command->streams[i] = steal_fd(&reader);
 	*ret_write_end = steal_fd(&writer);
 	return 0;
@@ -84,7 +84,7 @@ void streams_close(struct yett_command *command, int i)
 }
 
 /* Reads from one stream, at most `times` times. Closes the stream at its end. */
-static void read_stream(struct yett_command *command, int i, int times)
+static void libclient_streams_read_stream(struct yett_command *command, int i, int times)
 {
 	char buffer[READ_SIZE];
 
@@ -121,14 +121,14 @@ void streams_read(struct yett_sandbox *sandbox)
 	while ((command = next_unread(sandbox, turn))) {
 		command->streams_turn = turn;
 		for (int i = 0; i < 2; i++)
-			read_stream(command, i, READS_MAX);
+			libclient_streams_read_stream(command, i, READS_MAX);
 	}
 }
 
 void streams_finish(struct yett_command *command)
 {
 	for (int i = 0; i < 2; i++) {
-		read_stream(command, i, LAST_READS_MAX);
+		libclient_streams_read_stream(command, i, LAST_READS_MAX);
 		streams_close(command, i);
 	}
 }

@@ -30,7 +30,7 @@ static bool is_master(int fd)
 	       ioctl(fd, TIOCGPTN, &number) == 0;
 }
 
-static int set_size(int master, uint16_t rows, uint16_t columns)
+static int libclient_terminal_set_size(int master, uint16_t rows, uint16_t columns)
 {
 	const struct winsize size = {.ws_row = rows, .ws_col = columns};
 
@@ -45,7 +45,7 @@ int command_take_terminal(struct yett_command *command, int fd, struct yett_erro
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
 		                 "the sandbox answered with something else than a terminal");
 	if (command->rows || command->columns)
-		(void)set_size(owned, command->rows, command->columns);
+		(void)libclient_terminal_set_size(owned, command->rows, command->columns);
 	command->terminal = steal_fd(&owned);
 	return 0;
 }
@@ -68,7 +68,7 @@ int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t co
 		command->columns = columns;
 		return 0;
 	}
-	if (set_size(command->terminal, rows, columns) < 0)
+	if (libclient_terminal_set_size(command->terminal, rows, columns) < 0)
 		return failure_set(error, YETT_E_COMMAND_FAILED, NULL,
 		                   "the terminal cannot be resized: %m");
 	return 0;

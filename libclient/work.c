@@ -52,7 +52,7 @@ static const char *no_layer(int fd)
  * Finds the state directory of the caller, by the XDG Base Directory Specification, and appends
  * "/yett/".
  */
-static int find_state(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+static int libclient_work_find_state(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	const char *state = secure_getenv("XDG_STATE_HOME");
 	int r = 0;
@@ -74,7 +74,7 @@ static int find_state(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 static int find_kept(char state[KEYFILE_PATH_SIZE], const char *what, char path[KEYFILE_PATH_SIZE],
                      struct yett_error *error)
 {
-	int r = *state ? 0 : find_state(state, error);
+	int r = *state ? 0 : libclient_work_find_state(state, error);
 
 	if (r)
 		*state = '\0';
@@ -135,7 +135,7 @@ static const struct {
 };
 
 /* Opens the directory `fd`, or the directory in which the file `fd` is located. */
-static int open_above(int fd, const struct stat *st)
+static int libclient_work_open_above(int fd, const struct stat *st)
 {
 	char file[PATH_MAX];
 
@@ -165,7 +165,7 @@ static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, c
 	if (kept < 0 || fstat(fd, &st) < 0 || fstat(kept, &kept_st) < 0 || stat(state, &own) < 0)
 		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
 		                   "cannot look at %s, which %s may hold: %m", path, name);
-	above = open_above(fd, &st);
+	above = libclient_work_open_above(fd, &st);
 	is_hidden = !is_written && !fd_same_file(&st, &own);
 	if ((is_hidden || !fd_is_in(kept, &st)) && (above < 0 || !fd_is_in(above, &kept_st)))
 		return 0;
@@ -409,7 +409,7 @@ void work_keep(struct work **works, const char *sandbox, const char *name)
 }
 
 /* Fills in the information that the store keeps about itself. False: no memory. */
-static bool tell_info(int store, struct yett_work *work)
+static bool report_info(int store, struct yett_work *work)
 {
 	struct work_info info;
 
@@ -450,7 +450,7 @@ static struct yett_work *read_work(int root, const char *works, const char *id)
 		return NULL;
 	(void)snprintf(path, size, "%s/%s", works, id);
 	work->store = path;
-	if (store >= 0 && !tell_info(store, work))
+	if (store >= 0 && !report_info(store, work))
 		return NULL;
 	work->is_used = work->is_complete && work_is_used(store);
 	work->is_changed = store < 0 || work_is_changed(store);

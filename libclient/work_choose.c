@@ -22,7 +22,7 @@ static bool is_of(const struct yett_work *work, const char *sandbox)
 	       (strcmp(work->sandbox, sandbox) == 0 || strcmp(work->name, sandbox) == 0);
 }
 
-static int not_found(const char *name, struct yett_error *error)
+static int work_choose_not_found(const char *name, struct yett_error *error)
 {
 	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
 	                "there is no store %.80s, and no sandbox of that name has one",
@@ -109,7 +109,7 @@ int yett_work_find(const struct yett_work_list *list, const char *name,
 		}
 	last = find_last(list, name);
 	if (!last)
-		return not_found(name, error);
+		return work_choose_not_found(name, error);
 	for (size_t i = 0; i < yett_work_list_count(list); i++)
 		if (yett_work_list_get(list, i) != last && *last->sandbox &&
 		    strcmp(yett_work_list_get(list, i)->sandbox, last->sandbox) == 0)

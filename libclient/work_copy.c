@@ -83,7 +83,7 @@ static int copy_attributes(int from, int to)
 }
 
 /* Must come last: writing changes the times, and the copied mode may forbid writing. */
-static int copy_state(int from, int to)
+static int work_copy_copy_state(int from, int to)
 {
 	struct timespec times[2];
 	struct stat st;
@@ -145,7 +145,7 @@ static int copy_content(int from, int to)
 	return r < 0 || errno == ENXIO ? r : -errno; /* ENXIO: no data after the offset */
 }
 
-static int copy_file(const struct place *place, const char *name)
+static int work_copy_copy_file(const struct place *place, const char *name)
 {
 	_cleanup_fd_ int from = openat(place->from, name, O_RDONLY | OPEN_ENTRY);
 	_cleanup_fd_ int to =
@@ -153,7 +153,7 @@ static int copy_file(const struct place *place, const char *name)
 			 : openat(place->to, name, O_RDWR | O_CREAT | O_EXCL | OPEN_ENTRY, 0600);
 	int r = to < 0 ? -errno : copy_content(from, to);
 
-	return r == 0 ? copy_state(from, to) : r;
+	return r == 0 ? work_copy_copy_state(from, to) : r;
 }
 
 static int compare_linked(const void *one, const void *other)
@@ -169,8 +169,8 @@ static int compare_linked(const void *one, const void *other)
  * Makes the path of `name` relative to the layer. *ret_layer is the layer, for linkat(2). Returns
  * 0, or -1 if the path is too long.
  */
-static int write_path(const struct place *place, const char *name, char path[static PATH_MAX],
-                      const struct place **ret_layer)
+static int work_copy_write_path(const struct place *place, const char *name,
+                                char path[static PATH_MAX], const struct place **ret_layer)
 {
 	size_t at = PATH_MAX - 1, length = strlen(name);
 
@@ -200,7 +200,7 @@ static int copy_linked(struct work_copy *copy, const struct place *place, const 
 	char path[PATH_MAX];
 	bool is_copied;
 
-	if (write_path(place, name, path, &layer) < 0)
+	if (work_copy_write_path(place, name, path, &layer) < 0)
 		return -ENAMETOOLONG;
 	linked = malloc(sizeof *linked + strlen(path) + 1);
 	if (!linked)
@@ -210,10 +210,10 @@ static int copy_linked(struct work_copy *copy, const struct place *place, const 
 	(void)strcpy(linked->path, path);
 	found = tsearch(linked, &copy->linked, compare_linked);
 	if (found && *found == linked)
-		return copy_file(place, name);
+		return work_copy_copy_file(place, name);
 	is_copied = found && linkat(layer->to, (*found)->path, place->to, name, 0) == 0;
 	free(linked);
-	return is_copied ? 0 : found ? copy_file(place, name) : -ENOMEM;
+	return is_copied ? 0 : found ? work_copy_copy_file(place, name) : -ENOMEM;
 }
 
 static int copy_link(const struct place *place, const char *name, const struct stat *st)
@@ -287,7 +287,7 @@ static int copy_below_name(struct work_copy *copy, const struct place *place, co
 	if (is_there)
 		return work_copy_is_opaque(to) ? 0 : copy_under(copy, &below);
 	r = copy_directory(copy, &below);
-	return r == 0 ? copy_state(from, to) : r;
+	return r == 0 ? work_copy_copy_state(from, to) : r;
 }
 
 /*
@@ -295,7 +295,7 @@ static int copy_below_name(struct work_copy *copy, const struct place *place, co
  * opaque: the lower entry is not a directory and has kept directories further below from showing
  * through.
  */
-static int cover(const struct place *place, const char *name, const struct stat *above)
+static int work_copy_cover(const struct place *place, const char *name, const struct stat *above)
 {
 	_cleanup_fd_ int to = -1;
 
@@ -314,12 +314,12 @@ static int copy_entry(struct work_copy *copy, const struct place *place, const c
 	if (fstatat(place->from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (is_there && !(S_ISDIR(st.st_mode) && S_ISDIR(above.st_mode)))
-		return cover(place, name, &above);
+		return work_copy_cover(place, name, &above);
 	if (S_ISDIR(st.st_mode))
 		return copy_below_name(copy, place, name, is_there);
 	if (S_ISREG(st.st_mode))
 		return st.st_nlink > 1 ? copy_linked(copy, place, name, &st)
-		                       : copy_file(place, name);
+		                       : work_copy_copy_file(place, name);
 	return S_ISLNK(st.st_mode) ? copy_link(place, name, &st) : copy_node(place, name, &st);
 }
 
@@ -327,7 +327,7 @@ static int copy_entry(struct work_copy *copy, const struct place *place, const c
  * Adds a name in front of copy->failed. The innermost directory calls first, so the names become a
  * path.
  */
-static void tell_failed(struct work_copy *copy, const char *name)
+static void report_failed(struct work_copy *copy, const char *name)
 {
 	char rest[WORK_COPY_PATH];
 
@@ -346,7 +346,7 @@ static int copy_directory(struct work_copy *copy, const struct place *place)
 	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry) {
 		r = copy_entry(copy, place, entry->d_name);
 		if (r < 0)
-			tell_failed(copy, entry->d_name);
+			report_failed(copy, entry->d_name);
 	}
 	return r;
 }
@@ -360,7 +360,7 @@ int work_copy_layer(struct work_copy *copy, int from, int to)
 	r = copy_directory(copy, &place);
 	tdestroy(copy->linked, free);
 	copy->linked = NULL;
-	return r == 0 ? copy_state(from, to) : r;
+	return r == 0 ? work_copy_copy_state(from, to) : r;
 }
 
 int work_copy_below(struct work_copy *copy, int below, int to)

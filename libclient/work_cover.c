@@ -32,12 +32,12 @@ struct level {
 	bool is_changed;
 };
 
-static void name_of(const struct level *level, char name[static NAME_SIZE])
+static void work_cover_name_of(const struct level *level, char name[static NAME_SIZE])
 {
 	(void)snprintf(name, NAME_SIZE, "%llu", (unsigned long long)level->st.st_ino);
 }
 
-static int open_kept(const struct cover *cover)
+static int work_cover_open_kept(const struct cover *cover)
 {
 	return openat(cover->store, KEPT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
@@ -45,12 +45,12 @@ static int open_kept(const struct cover *cover)
 /* Reads the state of the directory that an interrupted call has recorded. */
 static void recall(struct level *level)
 {
-	_cleanup_fd_ int kept = level->cover->is_kept ? open_kept(level->cover) : -1;
+	_cleanup_fd_ int kept = level->cover->is_kept ? work_cover_open_kept(level->cover) : -1;
 	struct stat st = level->st;
 	char name[NAME_SIZE], text[TEXT_SIZE];
 	ssize_t n;
 
-	name_of(level, name);
+	work_cover_name_of(level, name);
 	n = kept < 0 ? -1 : readlinkat(kept, name, text, sizeof text - 1);
 	text[n < 0 ? 0 : n] = '\0';
 	if (n <= 0 || sscanf(text, "%o %ld.%ld %ld.%ld", &st.st_mode, &st.st_atim.tv_sec,
@@ -62,7 +62,7 @@ static void recall(struct level *level)
 	level->is_changed = true;
 }
 
-static int keep(const struct level *level)
+static int work_cover_keep(const struct level *level)
 {
 	_cleanup_fd_ int kept = -1;
 	char name[NAME_SIZE], text[TEXT_SIZE];
@@ -71,8 +71,8 @@ static int keep(const struct level *level)
 		return 0;
 	if (mkdirat(level->cover->store, KEPT, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	kept = open_kept(level->cover);
-	name_of(level, name);
+	kept = work_cover_open_kept(level->cover);
+	work_cover_name_of(level, name);
 	(void)snprintf(text, sizeof text, "%o %ld.%09ld %ld.%09ld", level->st.st_mode & 07777,
 	               level->st.st_atim.tv_sec, level->st.st_atim.tv_nsec,
 	               level->st.st_mtim.tv_sec, level->st.st_mtim.tv_nsec);
@@ -82,7 +82,7 @@ static int keep(const struct level *level)
 /* Records the state of the directory, then gives its owner all permissions. */
 static int begin_change(struct level *level)
 {
-	int r = level->is_changed ? 0 : keep(level);
+	int r = level->is_changed ? 0 : work_cover_keep(level);
 
 	if (r < 0)
 		return r;
@@ -105,8 +105,8 @@ static int end_change(struct level *level)
 	     chmod(level->path, level->st.st_mode & 07777) < 0) ||
 	    utimensat(AT_FDCWD, level->path, times, 0) < 0)
 		return -errno;
-	kept = level->cover->is_kept ? open_kept(level->cover) : -1;
-	name_of(level, name);
+	kept = level->cover->is_kept ? work_cover_open_kept(level->cover) : -1;
+	work_cover_name_of(level, name);
 	return kept >= 0 && unlinkat(kept, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
@@ -137,7 +137,7 @@ static int cover_below(const struct level *above, int under, const char *name, u
  * directory will be merged, but may be alone after layers are merged later. An empty "origin"
  * attribute marks it as copied up from an unknown place.
  */
-static int put_whiteout(struct level *above, const char *name)
+static int work_cover_put_whiteout(struct level *above, const char *name)
 {
 	int r = begin_change(above);
 
@@ -157,7 +157,7 @@ static int cover_entry(struct level *above, int below, const char *name, unsigne
 	if (work_copy_is_whiteout(&st))
 		return 0;
 	if (fstatat(above->fd, name, &covering, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? put_whiteout(above, name) : -errno;
+		return errno == ENOENT ? work_cover_put_whiteout(above, name) : -errno;
 	if (!S_ISDIR(st.st_mode) || !S_ISDIR(covering.st_mode))
 		return 0;
 	under = openat(below, name, OPEN_BELOW);

@@ -15,7 +15,7 @@ static bool is_any(const char *part, size_t length)
 }
 
 /* Whether the path stays below the top: relative, without empty components, "." and "..". */
-static bool is_sound(const char *text)
+static bool work_glob_is_sound(const char *text)
 {
 	if (!*text || *text == '/' || strlen(text) >= PATH_MAX)
 		return false;
@@ -28,7 +28,7 @@ static bool is_sound(const char *text)
 	return true;
 }
 
-static int no_memory(struct yett_error *error)
+static int work_glob_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 	                 "no memory for what is to be hidden");
@@ -40,7 +40,7 @@ static int read_glob(const char *option, const char *given, struct work_glob *re
 	const char *text = strncmp(given, "./", 2) == 0 ? given + 2 : given;
 	char *own;
 
-	if (!is_sound(text)) {
+	if (!work_glob_is_sound(text)) {
 		(void)error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 			"%s %s: expected a name, or a path below the directory that is shared, without . and ..",
@@ -52,7 +52,7 @@ static int read_glob(const char *option, const char *given, struct work_glob *re
 	}
 	own = strdup(text);
 	if (!own)
-		return no_memory(error);
+		return work_glob_no_memory(error);
 	own[strlen(own) - (own[strlen(own) - 1] == '/')] = '\0';
 	*ret_glob = (struct work_glob){.text = own,
 	                               .is_name = text == given && !strchr(own, '/'),
@@ -61,7 +61,7 @@ static int read_glob(const char *option, const char *given, struct work_glob *re
 }
 
 /* Puts literal names first, in order: work_globs_match() finds these with bsearch(3). */
-static int compare(const void *a, const void *b)
+static int work_glob_compare(const void *a, const void *b)
 {
 	const struct work_glob *x = a, *y = b;
 	bool x_first = x->is_name && x->is_literal, y_first = y->is_name && y->is_literal;
@@ -83,7 +83,7 @@ int work_globs_read(const char *option, const char *const *texts, struct work_gl
 		                 "more than %d of %s", WORK_GLOBS_MAX, option);
 	ret_globs->globs = calloc(count + 1, sizeof *ret_globs->globs);
 	if (!ret_globs->globs)
-		return no_memory(error);
+		return work_glob_no_memory(error);
 	for (; r == 0 && ret_globs->count < count; ret_globs->count++) {
 		struct work_glob *glob = &ret_globs->globs[ret_globs->count];
 
@@ -91,7 +91,7 @@ int work_globs_read(const char *option, const char *const *texts, struct work_gl
 		ret_globs->names_count += r == 0 && glob->is_name && glob->is_literal;
 	}
 	if (r == 0)
-		qsort(ret_globs->globs, count, sizeof *ret_globs->globs, compare);
+		qsort(ret_globs->globs, count, sizeof *ret_globs->globs, work_glob_compare);
 	return r;
 }
 
@@ -108,7 +108,7 @@ static bool match_part(const char *glob, size_t glob_length, const char *part, s
 	return fnmatch(pattern, name, 0) == 0;
 }
 
-static const char *next_part(const char *at)
+static const char *work_glob_next_part(const char *at)
 {
 	size_t length = strcspn(at, "/");
 
@@ -116,7 +116,7 @@ static const char *next_part(const char *at)
 }
 
 /* Goes back only to the last "**": a later "**" can match whatever an earlier one can. */
-static bool match_path(const char *glob, const char *path)
+static bool work_glob_match_path(const char *glob, const char *path)
 {
 	const char *again_glob = NULL, *again_path = NULL;
 
@@ -126,14 +126,14 @@ static bool match_path(const char *glob, const char *path)
 		if (is_any(glob, length) && !glob[length])
 			return true; /* a final "**" matches everything below */
 		if (is_any(glob, length)) {
-			again_glob = glob = next_part(glob);
+			again_glob = glob = work_glob_next_part(glob);
 			again_path = path;
 		} else if (*glob && match_part(glob, length, path, strcspn(path, "/"))) {
-			glob = next_part(glob);
-			path = next_part(path);
+			glob = work_glob_next_part(glob);
+			path = work_glob_next_part(path);
 		} else if (again_glob) {
 			glob = again_glob;
-			path = again_path = next_part(again_path);
+			path = again_path = work_glob_next_part(again_path);
 		} else {
 			return false;
 		}
@@ -146,13 +146,13 @@ bool work_globs_match(const struct work_globs *globs, const char *path)
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const struct work_glob wanted = {.text = (char *)name, .is_name = true, .is_literal = true};
 
-	if (bsearch(&wanted, globs->globs, globs->names_count, sizeof wanted, compare))
+	if (bsearch(&wanted, globs->globs, globs->names_count, sizeof wanted, work_glob_compare))
 		return true;
 	for (size_t i = globs->names_count; i < globs->count; i++) {
 		const struct work_glob *glob = &globs->globs[i];
 
 		if (glob->is_name ? fnmatch(glob->text, name, 0) == 0
-		                  : match_path(glob->text, path))
+		                  : work_glob_match_path(glob->text, path))
 			return true;
 	}
 	return false;

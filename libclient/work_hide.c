@@ -28,8 +28,8 @@
 struct hiding {
 	const char *name; /* of the share, in errors */
 	struct work_globs hide, show;
-	FILE *told;    /* lines for "info" */
-	size_t length; /* of these lines */
+	FILE *reported; /* lines for "info" */
+	size_t length;  /* of these lines */
 	char path[PATH_MAX];
 	size_t entries, count;
 	struct yett_error *error;
@@ -48,13 +48,14 @@ struct level {
 	unsigned depth;
 };
 
-static int fail(struct hiding *h, const char *what)
+static int work_hide_fail(struct hiding *h, const char *what)
 {
 	return failure_set(h->error, YETT_E_FILE_OPERATION_FAILED, NULL,
 	                   "cannot hide %s in %s: %s: %m", ESCAPE(h->path), h->name, what);
 }
 
-static int refuse(struct hiding *h, enum yett_code code, const char *why, const char *mend)
+static int work_hide_refuse(struct hiding *h, enum yett_code code, const char *why,
+                            const char *mend)
 {
 	(void)error_set(h->error, code, YETT_R_NONE, "cannot hide %s in %s: %s", ESCAPE(h->path),
 	                h->name, why);
@@ -85,16 +86,16 @@ static int make_level(struct hiding *h, struct level *level)
 		return r;
 	r = work_make_like(level->above->hidden, level->name, &level->st);
 	if (r < 0 && r != -EEXIST)
-		return errno = -r, fail(h, "no directory can be made for it");
+		return errno = -r, work_hide_fail(h, "no directory can be made for it");
 	level->hidden = work_open_own(level->above->hidden, level->name, O_RDONLY | O_DIRECTORY);
 	if (level->hidden == -ENOTDIR)
 		return -EEXIST;
 	return level->hidden < 0 ? errno = -level->hidden,
-	                           fail(h, "no directory can be made for it") : 0;
+	                           work_hide_fail(h, "no directory can be made for it") : 0;
 }
 
 /* Hides a name. Does nothing if the layer has an entry of this name, or hides a directory above. */
-static int put_whiteout(struct hiding *h, struct level *level, const char *name)
+static int work_hide_put_whiteout(struct hiding *h, struct level *level, const char *name)
 {
 	int r = make_level(h, level);
 
@@ -103,16 +104,16 @@ static int put_whiteout(struct hiding *h, struct level *level, const char *name)
 	if (mknodat(level->hidden, name, S_IFCHR, makedev(0, 0)) < 0) {
 		if (errno == EEXIST)
 			return 0;
-		return errno == EPERM ? refuse(h, YETT_E_UNSUPPORTED,
-		                               "a whiteout takes Linux 5.8 or later",
-		                               "share what is to be seen, by itself")
-		                      : fail(h, "no whiteout can be made for it");
+		return errno == EPERM ? work_hide_refuse(h, YETT_E_UNSUPPORTED,
+		                                         "a whiteout takes Linux 5.8 or later",
+		                                         "share what is to be seen, by itself")
+		                      : work_hide_fail(h, "no whiteout can be made for it");
 	}
-	lines_write_text(h->told, "hidden", h->path);
-	if (++h->count > HIDDEN_MAX || ftell(h->told) > TEXT_MAX)
-		return refuse(h, YETT_E_INVALID_REQUEST,
-		              "it would be more than 10000 names, or than 1 MiB of them",
-		              "hide directories as a whole, by their names");
+	lines_write_text(h->reported, "hidden", h->path);
+	if (++h->count > HIDDEN_MAX || ftell(h->reported) > TEXT_MAX)
+		return work_hide_refuse(h, YETT_E_INVALID_REQUEST,
+		                        "it would be more than 10000 names, or than 1 MiB of them",
+		                        "hide directories as a whole, by their names");
 	return 0;
 }
 
@@ -164,19 +165,20 @@ static int hide_path(struct hiding *h, struct level *level, const char *path)
 
 	(void)snprintf(name, sizeof name, "%.*s", (int)length, path);
 	if (!set_path(h, level, name) || level->depth == DEPTH_MAX)
-		return refuse(h, YETT_E_INVALID_REQUEST, "it is too deep",
-		              "hide a directory above it");
+		return work_hide_refuse(h, YETT_E_INVALID_REQUEST, "it is too deep",
+		                        "hide a directory above it");
 	if (!path[length])
-		return put_whiteout(h, level, name);
+		return work_hide_put_whiteout(h, level, name);
 	r = begin_level(h, level, name, &below);
 	if (r == -ENOENT)
-		return put_whiteout(h, level, name);
+		return work_hide_put_whiteout(h, level, name);
 	if (r == -ENOTDIR || r == -ELOOP)
-		return refuse(h, YETT_E_INVALID_REQUEST,
-		              "it is no directory, or a symbolic link, which is not followed",
-		              "hide what it leads to");
+		return work_hide_refuse(
+			h, YETT_E_INVALID_REQUEST,
+			"it is no directory, or a symbolic link, which is not followed",
+			"hide what it leads to");
 	if (r < 0)
-		return errno = -r, fail(h, "it cannot be opened");
+		return errno = -r, work_hide_fail(h, "it cannot be opened");
 	return end_level(&below, hide_path(h, &below, path + length + 1));
 }
 
@@ -192,31 +194,32 @@ static int walk_below(struct hiding *h, struct level *level, const char *name)
 	    st.st_uid != geteuid())
 		return 0; /* the sandbox cannot read it either */
 	if (r == -EACCES)
-		return refuse(h, YETT_E_INVALID_REQUEST,
-		              "it cannot be looked into for names, and a command could",
-		              "chmod u+rx it");
+		return work_hide_refuse(h, YETT_E_INVALID_REQUEST,
+		                        "it cannot be looked into for names, and a command could",
+		                        "chmod u+rx it");
 	if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
 		return 0; /* removed or replaced meanwhile */
 	if (r < 0)
-		return errno = -r, fail(h, "it cannot be opened");
+		return errno = -r, work_hide_fail(h, "it cannot be opened");
 	return end_level(&below, walk(h, &below));
 }
 
-static int look_at(struct hiding *h, struct level *level, const struct dirent *entry)
+static int work_hide_look_at(struct hiding *h, struct level *level, const struct dirent *entry)
 {
 	struct stat st = {0};
 	int r;
 
 	if (!set_path(h, level, entry->d_name) || level->depth == DEPTH_MAX)
-		return refuse(h, YETT_E_INVALID_REQUEST,
-		              "there are more than 128 directories above it",
-		              "hide by path: ./PATH");
+		return work_hide_refuse(h, YETT_E_INVALID_REQUEST,
+		                        "there are more than 128 directories above it",
+		                        "hide by path: ./PATH");
 	if (++h->entries > ENTRIES_MAX)
-		return refuse(h, YETT_E_INVALID_REQUEST,
-		              "there are more than 2 million files and directories to look at",
-		              "hide by path, without * and the like: ./PATH");
+		return work_hide_refuse(
+			h, YETT_E_INVALID_REQUEST,
+			"there are more than 2 million files and directories to look at",
+			"hide by path, without * and the like: ./PATH");
 	if (work_globs_match(&h->hide, h->path) && !work_globs_match(&h->show, h->path))
-		return put_whiteout(h, level, entry->d_name);
+		return work_hide_put_whiteout(h, level, entry->d_name);
 	if (entry->d_type == DT_UNKNOWN &&
 	    fstatat(level->source, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
@@ -233,12 +236,12 @@ static int walk(struct hiding *h, struct level *level)
 	int r = 0;
 
 	if (!opened)
-		return fail(h, "what is in it cannot be listed");
+		return work_hide_fail(h, "what is in it cannot be listed");
 	do {
 		if (entries_next(entries, &entry) < 0)
-			return fail(h, "what is in it cannot be listed");
+			return work_hide_fail(h, "what is in it cannot be listed");
 		if (entry)
-			r = look_at(h, level, entry);
+			r = work_hide_look_at(h, level, entry);
 	} while (r == 0 && entry);
 	return r;
 }
@@ -271,16 +274,16 @@ static int begin_layer(struct hiding *h, struct work *work, struct level *top)
 	int r;
 
 	if (top->source < 0 || fstat(top->source, &top->st) < 0)
-		return fail(h, "it cannot be opened");
+		return work_hide_fail(h, "it cannot be opened");
 	r = work_make_like(work->store, "hidden", &top->st);
 	if (r == 0)
 		r = top->hidden = work_open_own(work->store, "hidden", O_RDONLY | O_DIRECTORY);
 	if (r < 0)
-		return errno = -r, fail(h, "no layer can be made for it");
-	h->told = open_memstream(&work->hidden, &h->length);
-	return h->told ? 0
-	               : error_set(h->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
-	                           "no memory for what is to be hidden");
+		return errno = -r, work_hide_fail(h, "no layer can be made for it");
+	h->reported = open_memstream(&work->hidden, &h->length);
+	return h->reported ? 0
+	                   : error_set(h->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
+	                               "no memory for what is to be hidden");
 }
 
 int work_hide(struct work *work, int source, const char *name, const char *const *hide,
@@ -297,7 +300,7 @@ int work_hide(struct work *work, int source, const char *name, const char *const
 		r = begin_layer(&h, work, &top);
 	if (r == 0)
 		r = hide_all(&h, &top);
-	if (h.told && fclose(h.told) != 0 && r == 0)
+	if (h.reported && fclose(h.reported) != 0 && r == 0)
 		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		              "no memory for what is to be hidden");
 	work_globs_free(&h.hide);

@@ -40,7 +40,7 @@ static bool begins(const char *line, const char *key)
  * Returns the text after INFO_HEAD, which belongs to `owner`. The text is empty if there is no file
  * in our format. NULL: no memory.
  */
-static char *read_text(int store, void *owner)
+static char *work_info_read_text(int store, void *owner)
 {
 	_cleanup_fd_ int fd = openat(store, INFO, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
@@ -64,7 +64,7 @@ bool work_is_id(const char *name)
 	       strspn(name, "0123456789abcdef") == YETT_ID_SIZE - 1;
 }
 
-static void read_line(char *line, struct work_info *info)
+static void work_info_read_line(char *line, struct work_info *info)
 {
 	const struct {
 		const char *key;
@@ -93,7 +93,7 @@ static void read_line(char *line, struct work_info *info)
 
 bool work_read_info(int store, void *owner, struct work_info *ret_info)
 {
-	char *rest = read_text(store, owner), *line, boot[LINES_BOOT_SIZE];
+	char *rest = work_info_read_text(store, owner), *line, boot[LINES_BOOT_SIZE];
 	size_t lines = 0;
 
 	*ret_info = (struct work_info){
@@ -104,7 +104,7 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 	if (!ret_info->hidden)
 		return false;
 	while ((line = strsep(&rest, "\n")))
-		read_line(line, ret_info);
+		work_info_read_line(line, ret_info);
 	if (!work_is_id(ret_info->sandbox))
 		ret_info->sandbox = "";
 	if (*ret_info->name &&
@@ -138,7 +138,7 @@ static void keep_lines(FILE *file, const char *text, const char *const *anew, si
 int work_write_info(const struct work *work, const char *sandbox, const char *name)
 {
 	_cleanup_(memory_freep) void *owner = memory_new(1);
-	const char *old = owner ? read_text(work->store, owner) : NULL;
+	const char *old = owner ? work_info_read_text(work->store, owner) : NULL;
 	FILE *file = old ? lines_new_file(work->store, INFO_NEW) : NULL;
 	char boot[LINES_BOOT_SIZE];
 
@@ -176,7 +176,7 @@ int work_copy_info(int from, int to)
 	static const char *const anew[] = {SANDBOX, NAME};
 
 	_cleanup_(memory_freep) void *owner = memory_new(1);
-	const char *text = owner ? read_text(from, owner) : NULL;
+	const char *text = owner ? work_info_read_text(from, owner) : NULL;
 	FILE *file = text && *text ? lines_new_file(to, INFO_NEW) : NULL;
 
 	if (!file)
@@ -186,7 +186,7 @@ int work_copy_info(int from, int to)
 	return lines_end_file(file, to, INFO_NEW, INFO);
 }
 
-static bool is_own(const char *name)
+static bool work_info_is_own(const char *name)
 {
 	static const char *const names[] = {INFO, INFO_NEW, "work", "hidden"};
 
@@ -203,7 +203,7 @@ bool work_is_changed(int store)
 	int r = entries ? 0 : -errno;
 
 	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry)
-		if (!is_own(entry->d_name) && !work_is_empty(store, entry->d_name))
+		if (!work_info_is_own(entry->d_name) && !work_is_empty(store, entry->d_name))
 			return true;
 	return r < 0;
 }

@@ -154,7 +154,7 @@ static int count_from(int directory, unsigned first)
 	return 0;
 }
 
-static int open_part(const struct layers *layers, const char *name, int *fd)
+static int work_layers_open_part(const struct layers *layers, const char *name, int *fd)
 {
 	int opened = work_open_own(layers->store, name, O_RDONLY | O_DIRECTORY);
 
@@ -165,10 +165,10 @@ static int open_part(const struct layers *layers, const char *name, int *fd)
 
 static int read_layers(struct layers *layers)
 {
-	int r = open_part(layers, "layers", &layers->directory);
+	int r = work_layers_open_part(layers, "layers", &layers->directory);
 
 	if (r == 0)
-		r = open_part(layers, LAYERS_PENDING, &layers->pending_directory);
+		r = work_layers_open_part(layers, LAYERS_PENDING, &layers->pending_directory);
 	if (r == 0)
 		r = count_from(layers->directory, 1);
 	if (r < 0)
@@ -337,7 +337,7 @@ static int put_on_top(struct layers *layers, const struct stat *upper)
 	return (int)layers->count;
 }
 
-static int freeze(struct layers *layers, unsigned max)
+static int work_layers_freeze(struct layers *layers, unsigned max)
 {
 	_cleanup_fd_ int plain =
 		openat(layers->store, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -365,7 +365,7 @@ static int freeze(struct layers *layers, unsigned max)
 /* Stops one below the limit, so that layers_cut() always has room for the layer that it drops. */
 int layers_freeze(struct layers *layers)
 {
-	return freeze(layers, WORK_LAYERS_MAX - 1);
+	return work_layers_freeze(layers, WORK_LAYERS_MAX - 1);
 }
 
 /*
@@ -377,7 +377,7 @@ int layers_cut(struct layers *layers, unsigned count)
 	char name[LAYERS_NUMBER_SIZE];
 	_cleanup_fd_ int last = open_layer(layers, count, O_PATH);
 	struct stat like;
-	int r = freeze(layers, WORK_LAYERS_MAX);
+	int r = work_layers_freeze(layers, WORK_LAYERS_MAX);
 
 	if (r < 0 || layers->count == count)
 		return r < 0 ? r : 0;
@@ -407,7 +407,8 @@ static unsigned find_needless(const struct layers *layers)
 	return 0;
 }
 
-static int exchange(const struct layers *layers, int directory, const char *from, unsigned layer)
+static int work_layers_exchange(const struct layers *layers, int directory, const char *from,
+                                unsigned layer)
 {
 	char name[LAYERS_NUMBER_SIZE];
 
@@ -420,7 +421,7 @@ static int exchange(const struct layers *layers, int directory, const char *from
  * Puts the merge of two layers in the place of the upper one. syncfs(2) writes the copy to disk
  * before the copy replaces the original.
  */
-static int merge(const struct layers *layers, unsigned layer, struct work_copy *copy)
+static int work_layers_merge(const struct layers *layers, unsigned layer, struct work_copy *copy)
 {
 	_cleanup_fd_ int below = open_layer(layers, layer, O_RDONLY | O_DIRECTORY),
 			 above = open_layer(layers, layer + 1, O_RDONLY | O_DIRECTORY);
@@ -438,7 +439,7 @@ static int merge(const struct layers *layers, unsigned layer, struct work_copy *
 		r = work_copy_below(copy, below, both);
 	if (r == 0 && (fchmod(both, st.st_mode | 0700) < 0 || syncfs(both) < 0))
 		r = -errno;
-	return r == 0 ? exchange(layers, layers->store, LAYERS_FRESH, layer + 1) : r;
+	return r == 0 ? work_layers_exchange(layers, layers->store, LAYERS_FRESH, layer + 1) : r;
 }
 
 /*
@@ -488,12 +489,12 @@ static int take_out(struct layers *layers, unsigned layer)
 	int r = layers_make_fresh(layers, &(struct stat){.st_mode = 0700, .st_gid = (gid_t)-1});
 
 	if (r == 0)
-		r = exchange(layers, layers->store, LAYERS_FRESH, layer);
+		r = work_layers_exchange(layers, layers->store, LAYERS_FRESH, layer);
 	for (unsigned at = layer; r == 0 && at < layers->count; at++) {
 		layers_number(at, name);
 		r = be_as_next(layers, at);
 		if (r == 0)
-			r = exchange(layers, layers->directory, name, at + 1);
+			r = work_layers_exchange(layers, layers->directory, name, at + 1);
 		if (r == 0)
 			r = lower_names(layers, at + 1);
 	}
@@ -513,7 +514,7 @@ int layers_squash(struct layers *layers, char *failed, size_t failed_size)
 	int r = 0;
 
 	while (r == 0 && (layer = find_needless(layers))) {
-		r = merge(layers, layer, &copy);
+		r = work_layers_merge(layers, layer, &copy);
 		if (r == 0)
 			r = take_out(layers, layer);
 	}

@@ -28,7 +28,7 @@ struct moved {
 	uint64_t first, next;
 };
 
-static void name_of(const struct moved *moved, uint64_t i, char name[static NAME_SIZE])
+static void work_remove_name_of(const struct moved *moved, uint64_t i, char name[static NAME_SIZE])
 {
 	(void)snprintf(name, NAME_SIZE, "%s%llu", moved->mark, (unsigned long long)i);
 }
@@ -63,7 +63,7 @@ static int move_up(struct moved *moved, int directory, const char *name)
 
 	if (own < 0)
 		return own;
-	name_of(moved, moved->next, to);
+	work_remove_name_of(moved, moved->next, to);
 	if (renameat(directory, name, moved->store, to) < 0)
 		return -errno;
 	moved->next++;
@@ -111,7 +111,7 @@ static int empty_moved(struct moved *moved)
 	for (; r == 0 && moved->first < moved->next; moved->first++) {
 		_cleanup_fd_ int directory = -1;
 
-		name_of(moved, moved->first, name);
+		work_remove_name_of(moved, moved->first, name);
 		r = directory = work_open_own(moved->store, name, O_RDONLY | O_DIRECTORY);
 		if (r >= 0)
 			r = empty(moved, directory);

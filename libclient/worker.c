@@ -252,7 +252,7 @@ void worker_wait(struct worker *const *workers, size_t count, deadline_ms deadli
 	}
 }
 
-static bool is_answer(uint32_t kind)
+static bool worker_is_answer(uint32_t kind)
 {
 	return kind == MESSAGE_FILE_OPENED || kind == MESSAGE_FILE_ENTRIES ||
 	       kind == MESSAGE_FILE_SKIPPED || kind == MESSAGE_FILE_DONE ||
@@ -281,7 +281,7 @@ int worker_take(struct worker *worker)
 
 	if (r == -EAGAIN)
 		return r;
-	if (r == 0 && (!is_answer(channel->message.kind) || channel->envelope.sequence != 1))
+	if (r == 0 && (!worker_is_answer(channel->message.kind) || channel->envelope.sequence != 1))
 		r = channel_violation(channel, YETT_R_KIND, &worker->error,
 		                      "yett-files sent a message of kind %u",
 		                      channel->message.kind);

@@ -41,7 +41,7 @@ struct token_list {
 	size_t count, capacity;
 };
 
-static int note(struct token_list *list, struct message_token token, int *object)
+static int decode_note(struct token_list *list, struct message_token token, int *object)
 {
 	*object = 0; /* the parser's own value of a node, which nothing here uses */
 	if (list->count < list->capacity)
@@ -51,7 +51,8 @@ static int note(struct token_list *list, struct message_token token, int *object
 
 static int note_number(struct token_list *list, uint64_t value, int *object)
 {
-	return note(list, (struct message_token){.kind = TOKEN_NUMBER, .number = value}, object);
+	return decode_note(list, (struct message_token){.kind = TOKEN_NUMBER, .number = value},
+	                   object);
 }
 
 /*
@@ -62,19 +63,19 @@ static int note_signed(struct token_list *list, int64_t value, int *object)
 {
 	if (value >= 0)
 		return note_number(list, (uint64_t)value, object);
-	return note(list, (struct message_token){.kind = TOKEN_NEGATIVE}, object);
+	return decode_note(list, (struct message_token){.kind = TOKEN_NEGATIVE}, object);
 }
 
 static int note_bytes(struct token_list *list, enum token_kind kind, const char *bytes,
                       unsigned size, int *object)
 {
-	return note(list, (struct message_token){.kind = kind, .size = size, .bytes = bytes},
-	            object);
+	return decode_note(list, (struct message_token){.kind = kind, .size = size, .bytes = bytes},
+	                   object);
 }
 
 static int note_other(struct token_list *list, int *object)
 {
-	return note(list, (struct message_token){.kind = TOKEN_OTHER}, object);
+	return decode_note(list, (struct message_token){.kind = TOKEN_OTHER}, object);
 }
 
 /* The names that unpack_template.h needs. */
@@ -91,14 +92,15 @@ static int note_other(struct token_list *list, int *object)
 #define parse_on_nil(list, object)                 note_other(list, object)
 #define parse_on_ext(list, base, at, size, object) note_other(list, object)
 #define parse_on_true(list, object) \
-	note(list, (struct message_token){.kind = TOKEN_BOOL, .number = 1}, object)
-#define parse_on_false(list, object)               note(list, (struct message_token){.kind = TOKEN_BOOL}, object)
+	decode_note(list, (struct message_token){.kind = TOKEN_BOOL, .number = 1}, object)
+#define parse_on_false(list, object) \
+	decode_note(list, (struct message_token){.kind = TOKEN_BOOL}, object)
 #define parse_on_str(list, base, at, size, object) note_bytes(list, TOKEN_TEXT, at, size, object)
 #define parse_on_bin(list, base, at, size, object) note_bytes(list, TOKEN_BYTES, at, size, object)
 #define parse_on_array(list, count, object) \
-	note(list, (struct message_token){.kind = TOKEN_LIST, .size = (count)}, object)
+	decode_note(list, (struct message_token){.kind = TOKEN_LIST, .size = (count)}, object)
 #define parse_on_map(list, count, object) \
-	note(list, (struct message_token){.kind = TOKEN_MAP, .size = (count)}, object)
+	decode_note(list, (struct message_token){.kind = TOKEN_MAP, .size = (count)}, object)
 #define parse_on_root(list)                            0
 #define parse_on_array_item(list, container, item)     0
 #define parse_on_map_item(list, container, key, value) 0
@@ -283,8 +285,8 @@ static bool key_is(const struct message_token *key, const struct schema_field *f
  * Returns the token after one value and everything in it: a container adds its parts to the number
  * of values that are left to skip.
  */
-static const struct message_token *skip_value(const struct message_token *token,
-                                              const struct message_token *end)
+static const struct message_token *decode_skip_value(const struct message_token *token,
+                                                     const struct message_token *end)
 {
 	for (uint64_t left = 1; left > 0 && token < end; left--, token++) {
 		if (token->kind == TOKEN_LIST)
@@ -322,7 +324,7 @@ static int decode_refuse_key(struct decoder *d, const struct schema *schema, siz
 	for (; pairs > 0 && other < d->end; pairs--) {
 		if (key_is(other, &schema->fields[expected]))
 			return decode_refuse(d, YETT_R_FIELD_ORDER, NULL);
-		other = skip_value(skip_value(other, d->end), d->end);
+		other = decode_skip_value(decode_skip_value(other, d->end), d->end);
 	}
 	schema_path_leave(&d->path);
 	schema_path_enter(&d->path, schema->fields[expected].name, -1);

@@ -24,7 +24,7 @@ _Static_assert(ENVELOPE_VERSION == 1, "the domain string below names the version
 
 static const char envelope_domain[] = "yett request v1"; /* its NUL is signed, too */
 
-static uint8_t *put(uint8_t *out, const void *bytes, size_t length)
+static uint8_t *envelope_put(uint8_t *out, const void *bytes, size_t length)
 {
 	memcpy(out, bytes, length);
 	return out + length;
@@ -135,11 +135,11 @@ size_t envelope_signed_bytes(const struct envelope *envelope,
 	uint64_t sequence = htole64(envelope->sequence);
 	uint8_t *end = out;
 
-	end = put(end, envelope_domain, sizeof envelope_domain);
-	end = put(end, challenge, MESSAGE_CHALLENGE_SIZE);
-	end = put(end, &kind, sizeof kind);
-	end = put(end, &sequence, sizeof sequence);
-	end = put(end, &envelope->fd_count, sizeof envelope->fd_count);
-	end = put(end, body, body_length);
+	end = envelope_put(end, envelope_domain, sizeof envelope_domain);
+	end = envelope_put(end, challenge, MESSAGE_CHALLENGE_SIZE);
+	end = envelope_put(end, &kind, sizeof kind);
+	end = envelope_put(end, &sequence, sizeof sequence);
+	end = envelope_put(end, &envelope->fd_count, sizeof envelope->fd_count);
+	end = envelope_put(end, body, body_length);
 	return (size_t)(end - out);
 }

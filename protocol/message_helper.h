@@ -2,12 +2,12 @@
  * The messages between client and helper: their fields and structs (fields.h). PROTOCOL.md is
  * normative.
  *
- * message_told.h has the part of them that yett-helper uses, too.
+ * message_state.h has the part of them that yett-helper uses, too.
  */
 #pragma once
 
 #include "protocol/fields.h"
-#include "protocol/message_told.h"
+#include "protocol/message_state.h"
 
 #define MESSAGE_SHARES_MAX       125
 #define MESSAGE_TMPFS_MAX        32

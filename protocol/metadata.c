@@ -8,7 +8,7 @@ static size_t key_length(const char *text)
 	return strcspn(text, "=");
 }
 
-static bool is_among(const struct message *exec, const char *text, uint32_t count)
+static bool metadata_is_among(const struct message *exec, const char *text, uint32_t count)
 {
 	size_t length = key_length(text);
 
@@ -29,7 +29,7 @@ int metadata_check(const struct message *exec, struct yett_error *error)
 		const char *text = message_text(exec, exec->body.exec.metadata[i]);
 
 		used += strlen(text) + 1;
-		if (is_among(exec, text, i))
+		if (metadata_is_among(exec, text, i))
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 			                 "metadata of a command has %.64s twice", text);
 	}

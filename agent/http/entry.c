@@ -19,13 +19,14 @@
 /* If the backlog of a Unix socket is full, a non-blocking connect(2) fails with EAGAIN. */
 #define BACKLOG 1024
 
-static int fail(struct yett_error *error, int error_number, const char *what, const char *path)
+static int http_entry_fail(struct yett_error *error, int error_number, const char *what,
+                           const char *path)
 {
 	errno = error_number;
 	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "%s %s: %m", what, path);
 }
 
-static int add(struct entry *entry, int fd, struct yett_error *error)
+static int http_entry_add(struct entry *entry, int fd, struct yett_error *error)
 {
 	if (entry->count == ENTRY_MAX) {
 		(void)fd_close(fd);
@@ -52,9 +53,9 @@ int entry_take(struct entry *entry, struct yett_error *error)
 				"descriptor %d of the service manager is no Unix stream socket that listens: TCP is had with --port",
 				fd);
 		if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-			return fail(error, errno, "it cannot be listened at",
-			            "a socket of the service manager");
-		if ((r = add(entry, fd, error)) != 0)
+			return http_entry_fail(error, errno, "it cannot be listened at",
+			                       "a socket of the service manager");
+		if ((r = http_entry_add(entry, fd, error)) != 0)
 			return r;
 	}
 	entry->is_activated = count > 0;
@@ -62,7 +63,7 @@ int entry_take(struct entry *entry, struct yett_error *error)
 }
 
 /* Creates only the last directory: $XDG_RUNTIME_DIR itself must exist. */
-static void make_directory(const char *path)
+static void http_entry_make_directory(const char *path)
 {
 	_cleanup_free_ char *directory = strdup(path);
 	char *slash = directory ? strrchr(directory, '/') : NULL;
@@ -75,7 +76,7 @@ static void make_directory(const char *path)
 }
 
 /* Removes a socket that a dead server left. Returns whether `address` is free now. */
-static bool clear(const struct sockaddr_un *address)
+static bool http_entry_clear(const struct sockaddr_un *address)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat found;
@@ -100,8 +101,8 @@ int entry_listen(struct entry *entry, const char *path, struct yett_error *error
 		                 "the path of the socket is longer than %zu bytes: %s",
 		                 sizeof address.sun_path - 1, path);
 	(void)strcpy(address.sun_path, path);
-	make_directory(path);
-	if (!clear(&address))
+	http_entry_make_directory(path);
+	if (!http_entry_clear(&address))
 		return error_set(
 			error, YETT_E_ALREADY_EXISTS, 0,
 			"there is something at %s already, and it is no socket that was left",
@@ -112,9 +113,9 @@ int entry_listen(struct entry *entry, const char *path, struct yett_error *error
 	if (r == 0 && (lstat(path, &entry->socket_file) < 0 || listen(fd, BACKLOG) < 0))
 		r = -errno;
 	if (r < 0)
-		return fail(error, -r, "it cannot be listened at", path);
+		return http_entry_fail(error, -r, "it cannot be listened at", path);
 	entry->socket_path = strdup(path);
-	return add(entry, steal_fd(&fd), error);
+	return http_entry_add(entry, steal_fd(&fd), error);
 }
 
 int entry_listen_tcp(struct entry *entry, uint16_t port, struct yett_error *error)
@@ -132,7 +133,7 @@ int entry_listen_tcp(struct entry *entry, uint16_t port, struct yett_error *erro
 		return failure_set(error, YETT_E_INVALID_REQUEST, NULL,
 		                   "port %u of 127.0.0.1 cannot be listened at: %m", port);
 	entry->port = ntohs(address.sin_port);
-	return add(entry, steal_fd(&fd), error);
+	return http_entry_add(entry, steal_fd(&fd), error);
 }
 
 int entry_write_token(struct entry *entry, const char *path, const char *token,
@@ -141,20 +142,20 @@ int entry_write_token(struct entry *entry, const char *path, const char *token,
 	_cleanup_free_ char *making = NULL;
 	_cleanup_fd_ int fd = -1;
 
-	make_directory(path);
+	http_entry_make_directory(path);
 	if (asprintf(&making, "%s.%d", path, (int)getpid()) < 0) {
 		making = NULL;
 		return error_set(error, YETT_E_OUT_OF_MEMORY, 0, "no memory for the token's file");
 	}
 	(void)unlink(making);
 	if ((fd = open(making, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
-		return fail(error, errno, "the token cannot be written to", path);
+		return http_entry_fail(error, errno, "the token cannot be written to", path);
 	if (dprintf(fd, "%s\n", token) < 0 || fstat(fd, &entry->token_file) < 0 ||
 	    rename(making, path) < 0) {
 		int saved = errno;
 
 		(void)unlink(making);
-		return fail(error, saved, "the token cannot be written to", path);
+		return http_entry_fail(error, saved, "the token cannot be written to", path);
 	}
 	entry->token_path = strdup(path);
 	return 0;
@@ -182,7 +183,8 @@ char *entry_runtime_path(const char *name, struct yett_error *error)
  * Finds the uid that owns the TCP socket connected from `from` to `to`. A socket that its process
  * has closed has no owner; the kernel reports inode 0 for it.
  */
-static int find_owner(const struct sockaddr_in *from, const struct sockaddr_in *to, uid_t *ret_uid)
+static int http_entry_find_owner(const struct sockaddr_in *from, const struct sockaddr_in *to,
+                                 uid_t *ret_uid)
 {
 	_cleanup_fd_ int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	struct {
@@ -238,7 +240,7 @@ int entry_peer(int fd, bool *ret_is_tcp, uid_t *ret_uid)
 	if (getsockname(fd, (struct sockaddr *)&own, &own_length) < 0 ||
 	    getpeername(fd, (struct sockaddr *)&peer, &peer_length) < 0)
 		return -errno;
-	return find_owner(&peer, &own, ret_uid);
+	return http_entry_find_owner(&peer, &own, ret_uid);
 }
 
 void entry_close(struct entry *entry)

@@ -26,7 +26,7 @@
  * Sends 408 directly: on a timeout before the answer, libmicrohttpd would close the connection
  * without a response.
  */
-static void tell_timeout(const struct visitor *visitor)
+static void report_timeout(const struct visitor *visitor)
 {
 	static const char text[] =
 		"{\"error\":{\"code\":\"timeout\",\"message\":\"the request took too long to come\",\"retryable\":true}}";
@@ -53,7 +53,7 @@ void exchange_expire(struct visitor *visitor)
 		return;
 	}
 	if (exchange && exchange->state <= EXCHANGE_PASSING)
-		tell_timeout(visitor);
+		report_timeout(visitor);
 	(void)shutdown(visitor->fd, SHUT_RDWR);
 }
 
@@ -242,13 +242,13 @@ static void check_access(struct exchange *exchange)
 	reply_problem(exchange, status, &error);
 }
 
-static enum MHD_Result go_on(struct exchange *exchange);
+static enum MHD_Result exchange_go_on(struct exchange *exchange);
 
 /*
  * Decides everything that the headers alone can decide. After a refusal, the body is still read,
  * and dropped.
  */
-static enum MHD_Result begin(struct exchange *exchange)
+static enum MHD_Result exchange_begin(struct exchange *exchange)
 {
 	char methods[ROUTES_REST_SIZE];
 	long long length = declared_length(exchange);
@@ -264,11 +264,11 @@ static enum MHD_Result begin(struct exchange *exchange)
 		return MHD_YES;
 	if ((length > 0 && exchange_header(exchange, MHD_HTTP_HEADER_EXPECT)) ||
 	    length > (long long)PASSED_OVER_MAX)
-		return go_on(exchange);
+		return exchange_go_on(exchange);
 	return MHD_YES;
 }
 
-static bool make_room(struct exchange *exchange, size_t more)
+static bool exchange_make_room(struct exchange *exchange, size_t more)
 {
 	long long declared = exchange->body ? 0 : declared_length(exchange);
 	size_t room = exchange->body_room ? 2 * exchange->body_room : 4096;
@@ -293,7 +293,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
 	    exchange->body_length + length > EXCHANGE_BODY_MAX)
 		reply_refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, YETT_E_RESOURCE_LIMIT,
 		             "the body is larger than %zu bytes", EXCHANGE_BODY_MAX);
-	if (exchange->state == EXCHANGE_READING && !make_room(exchange, length))
+	if (exchange->state == EXCHANGE_READING && !exchange_make_room(exchange, length))
 		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY,
 		             "no memory for the body");
 	if (exchange->state != EXCHANGE_READING) {
@@ -328,7 +328,7 @@ static enum MHD_Result send_response(struct exchange *exchange)
 }
 
 /* Called when the whole request or its answer is there. */
-static enum MHD_Result go_on(struct exchange *exchange)
+static enum MHD_Result exchange_go_on(struct exchange *exchange)
 {
 	if (exchange->state == EXCHANGE_PASSING)
 		exchange->state = EXCHANGE_READY;
@@ -360,7 +360,7 @@ enum MHD_Result exchange_on_request(void *data, struct MHD_Connection *connectio
 	if (!exchange->method) {
 		exchange->method = method;
 		exchange->path = path;
-		return begin(exchange);
+		return exchange_begin(exchange);
 	}
 	if (*upload_size) {
 		size_t length = *upload_size;
@@ -368,7 +368,7 @@ enum MHD_Result exchange_on_request(void *data, struct MHD_Connection *connectio
 		*upload_size = 0;
 		return take_body(exchange, upload, length);
 	}
-	return go_on(exchange);
+	return exchange_go_on(exchange);
 }
 
 /* --- for routes ------------------------------------------------------------------------------- */
@@ -392,7 +392,7 @@ void exchange_answer(struct exchange *exchange, unsigned status, struct MHD_Resp
 	resume(exchange);
 }
 
-static ssize_t read_stream(void *data, uint64_t position, char *buffer, size_t size)
+static ssize_t exchange_read_stream(void *data, uint64_t position, char *buffer, size_t size)
 {
 	struct exchange *exchange = data;
 	ssize_t length;
@@ -415,7 +415,7 @@ void exchange_stream(struct exchange *exchange, const char *type,
                      void (*beat)(void *work))
 {
 	struct MHD_Response *response = MHD_create_response_from_callback(
-		MHD_SIZE_UNKNOWN, STREAM_SIZE, read_stream, exchange, NULL);
+		MHD_SIZE_UNKNOWN, STREAM_SIZE, exchange_read_stream, exchange, NULL);
 
 	exchange->read = read;
 	exchange->beat = beat;

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/happenings.h"
+#include "agent/event_log.h"
 #include "agent/home.h"
 #include "agent/http/reply.h"
 #include "agent/own.h"
-#include "agent/portrait.h"
+#include "agent/description.h"
 #include "base/failure.h"
 
 #define STATE_MAX (32 << 20) /* bytes of the state file */
@@ -44,7 +44,7 @@ static const struct field asked_fields[] = {
  * Returns the content of the file, which the caller frees. NULL: not a readable regular file, or
  * too long. Never blocks: the path may name a FIFO.
  */
-static char *read_state(const char *path, size_t *ret_length)
+static char *network_switch_read_state(const char *path, size_t *ret_length)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	_cleanup_free_ char *text = NULL;
@@ -79,10 +79,10 @@ static bool are_texts(const json_t *list)
  * Returns {ID: [RULE, …]}, owned by the caller. A missing or malformed file counts as empty;
  * malformed members are left out.
  */
-static json_t *load(const char *path)
+static json_t *network_switch_load(const char *path)
 {
 	size_t length = 0;
-	_cleanup_free_ char *text = read_state(path, &length);
+	_cleanup_free_ char *text = network_switch_read_state(path, &length);
 	json_t *state = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL) : NULL,
 	       *rules;
 	const char *id;
@@ -100,7 +100,7 @@ static json_t *load(const char *path)
 	return state;
 }
 
-static void make_directories(char *path)
+static void network_switch_make_directories(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
@@ -121,7 +121,7 @@ static int save(const struct switched *switched, struct yett_error *error)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for %.200s",
 		                 path);
 	}
-	make_directories(path);
+	network_switch_make_directories(path);
 	/* Remove a file that a killed program left, or that another program put there. */
 	(void)unlink(making);
 	fd = open(making, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -168,8 +168,8 @@ static json_t *allowed(const struct switched *switched, const struct yett_rules 
 	return texts;
 }
 
-static int change(const struct switched *switched, const json_t *texts, bool is_allowed,
-                  struct yett_error *error)
+static int network_switch_change(const struct switched *switched, const json_t *texts,
+                                 bool is_allowed, struct yett_error *error)
 {
 	_cleanup_free_ char **list = field_strings(texts);
 	size_t count = json_array_size(texts);
@@ -201,7 +201,8 @@ static int switch_off(const struct switched *switched, struct yett_error *error)
 	yett_free(rules);
 	forget_gone(switched);
 	(void)json_object_set(switched->state, switched->id, texts);
-	if ((r = save(switched, error)) == 0 && (r = change(switched, texts, false, error)) != 0) {
+	if ((r = save(switched, error)) == 0 &&
+	    (r = network_switch_change(switched, texts, false, error)) != 0) {
 		(void)json_object_del(switched->state, switched->id);
 		/* On failure, the network counts as off, and can be switched on again. */
 		(void)!save(switched, NULL);
@@ -227,7 +228,8 @@ static bool is_of_policy(const struct yett_rules *rules, const char *text)
  * Checks saved rules against the bounds: the bounds may have changed since, or the file may have
  * been edited.
  */
-static int check(const struct switched *switched, const json_t *texts, struct yett_error *error)
+static int network_switch_check(const struct switched *switched, const json_t *texts,
+                                struct yett_error *error)
 {
 	_cleanup_free_ char **list = field_strings(texts);
 	struct yett_rules *rules;
@@ -250,10 +252,10 @@ static int check(const struct switched *switched, const json_t *texts, struct ye
 static int switch_on(const struct switched *switched, struct yett_error *error)
 {
 	const json_t *texts = json_object_get(switched->state, switched->id);
-	int r = check(switched, texts, error);
+	int r = network_switch_check(switched, texts, error);
 
 	if (r == 0)
-		r = change(switched, texts, true, error);
+		r = network_switch_change(switched, texts, true, error);
 	if (r != 0)
 		return r;
 	(void)json_object_del(switched->state, switched->id);
@@ -261,7 +263,8 @@ static int switch_on(const struct switched *switched, struct yett_error *error)
 }
 
 /* Finds the sandbox, checks that the agent may use it, and loads the state file. */
-static int look(struct switched *switched, const char *sandbox, struct yett_error *error)
+static int network_switch_look(struct switched *switched, const char *sandbox,
+                               struct yett_error *error)
 {
 	struct yett_sandbox_status *status;
 	int r = yett_sandbox_inspect(switched->connection, sandbox, &status, error);
@@ -274,13 +277,14 @@ static int look(struct switched *switched, const char *sandbox, struct yett_erro
 	yett_free(status);
 	if (r != 0)
 		return r;
-	switched->state = load(switched->path);
+	switched->state = network_switch_load(switched->path);
 	return 0;
 }
 
 /* `enabled` 0: switch off; 1: switch on; -1: only report. */
-static int apply(const struct agent *agent, struct yett_connection *connection, const char *sandbox,
-                 int enabled, json_t **ret_answer, struct yett_error *error)
+static int network_switch_apply(const struct agent *agent, struct yett_connection *connection,
+                                const char *sandbox, int enabled, json_t **ret_answer,
+                                struct yett_error *error)
 {
 	_cleanup_free_ char *path =
 		home_path("XDG_STATE_HOME", ".local/state", "yett/agent-network.json");
@@ -292,7 +296,7 @@ static int apply(const struct agent *agent, struct yett_connection *connection, 
 	if (!path)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "there is no place to remember it");
-	if ((r = look(&switched, sandbox, error)) != 0)
+	if ((r = network_switch_look(&switched, sandbox, error)) != 0)
 		return r;
 	is_off = json_object_get(switched.state, switched.id);
 	if (enabled == 0 && !is_off)
@@ -302,13 +306,13 @@ static int apply(const struct agent *agent, struct yett_connection *connection, 
 	if (r == 0 && (r = yett_network_rules(connection, switched.id, &rules, error)) == 0)
 		*ret_answer = json_pack("{s:s, s:b, s:o}", "sandbox", switched.id, "enabled",
 		                        !json_object_get(switched.state, switched.id), "rules",
-		                        portrait_rules_json(rules));
+		                        description_rules_json(rules));
 	yett_free(rules);
 	json_decref(switched.state);
 	return r;
 }
 
-static void answer(struct exchange *exchange, int enabled)
+static void network_switch_answer(struct exchange *exchange, int enabled)
 {
 	struct yett_connection *connection;
 	struct yett_error error;
@@ -319,21 +323,21 @@ static void answer(struct exchange *exchange, int enabled)
 	do {
 		r = agent_connect(exchange->agent, &connection, &error);
 		if (r == 0)
-			r = apply(exchange->agent, connection, exchange->rest, enabled, &json,
-			          &error);
+			r = network_switch_apply(exchange->agent, connection, exchange->rest,
+			                         enabled, &json, &error);
 	} while (agent_is_to_repeat(exchange->agent, r, &error, &tries));
 	if (r == 0) {
 		reply_json(exchange, MHD_HTTP_OK, json);
 		return;
 	}
-	happenings_add_refusal(exchange->agent,
-	                       enabled == 1 ? "a network, to be switched on" : "a network", &error);
+	event_log_add_refusal(exchange->agent,
+	                      enabled == 1 ? "a network, to be switched on" : "a network", &error);
 	reply_problem(exchange, reply_status((enum yett_code)r), &error);
 }
 
 void network_answer(struct exchange *exchange)
 {
-	answer(exchange, -1);
+	network_switch_answer(exchange, -1);
 }
 
 void network_switch(struct exchange *exchange)
@@ -346,6 +350,6 @@ void network_switch(struct exchange *exchange)
 	if (fields_check(asked_fields, asked, &error) != 0)
 		reply_problem(exchange, MHD_HTTP_BAD_REQUEST, &error);
 	else
-		answer(exchange, field_bool(asked, "enabled"));
+		network_switch_answer(exchange, field_bool(asked, "enabled"));
 	json_decref(asked);
 }

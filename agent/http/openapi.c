@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "agent/http/older.h"
+#include "agent/http/compat.h"
 #include "agent/http/reply.h"
 #include "agent/http/routes.h"
 #include "agent/http/v1.h"
@@ -66,7 +66,7 @@ static json_t *describe_operation(const struct operation *operation)
 }
 
 /* Writes the path with "{id}" instead of the star. */
-static void write_path(const struct route *route, char *path, size_t size)
+static void openapi_write_path(const struct route *route, char *path, size_t size)
 {
 	const char *star = strchrnul(route->path, '*');
 
@@ -119,7 +119,7 @@ static json_t *describe_paths(void)
 
 		if (route->answer == v1_operate)
 			continue; /* described with the operations above */
-		write_path(route, path, sizeof path);
+		openapi_write_path(route, path, sizeof path);
 		for (size_t i = 0; i <= strlen(route->method); i++)
 			method[i] = (char)tolower(route->method[i]);
 		if (!(item = json_object_get(paths, path))) {

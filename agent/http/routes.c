@@ -3,7 +3,7 @@
 
 #include "agent/http/mcp_post.h"
 #include "agent/http/network_switch.h"
-#include "agent/http/older.h"
+#include "agent/http/compat.h"
 #include "agent/http/openapi.h"
 #include "agent/http/pages.h"
 #include "agent/http/routes.h"
@@ -23,13 +23,13 @@ const struct route routes[] = {
 	{"GET", "/openapi.json", 0, openapi_answer, "This description"},
 	{"POST", "/mcp", 0, mcp_post_answer,
          "A message of the Model Context Protocol; answered by a stream where there is more than the answer"},
-	{"POST", "/execute", ROUTE_PLAIN, older_execute,
+	{"POST", "/execute", ROUTE_PLAIN, compat_execute,
          "Runs code or a command, and waits for its end"},
-	{"GET", "/status/*", ROUTE_PLAIN, older_status, "How an execution stands"},
-	{"GET", "/info", ROUTE_PLAIN, older_info, "The manager, its executors and counts"},
-	{"POST", "/kill/*", ROUTE_PLAIN, older_kill, "Kills an execution"},
-	{"GET", "/config", ROUTE_PLAIN, older_config, "The configuration"},
-	{"PUT", "/config", ROUTE_PLAIN, older_configure,
+	{"GET", "/status/*", ROUTE_PLAIN, compat_status, "How an execution stands"},
+	{"GET", "/info", ROUTE_PLAIN, compat_info, "The manager, its executors and counts"},
+	{"POST", "/kill/*", ROUTE_PLAIN, compat_kill, "Kills an execution"},
+	{"GET", "/config", ROUTE_PLAIN, compat_config, "The configuration"},
+	{"PUT", "/config", ROUTE_PLAIN, compat_configure,
          "Changes the configuration until the end of the server"},
 	{"GET", "/network/*", 0, network_answer, "What a sandbox can reach"},
 	{"PUT", "/network/*", 0, network_switch,
@@ -42,7 +42,7 @@ const struct route routes[] = {
  * Whether `path` matches the pattern. The part that matches the star must not be empty or contain
  * '/'.
  */
-static bool matches(const struct route *route, const char *path, char rest[ROUTES_REST_SIZE])
+static bool routes_matches(const struct route *route, const char *path, char rest[ROUTES_REST_SIZE])
 {
 	const char *star = strchrnul(route->path, '*');
 	size_t head = (size_t)(star - route->path), length;
@@ -69,7 +69,7 @@ const struct route *routes_find(const char *method, const char *path, char rest[
 		method = "GET";
 	*methods = '\0';
 	for (const struct route *route = routes; route->method; route++) {
-		if (!matches(route, path, rest))
+		if (!routes_matches(route, path, rest))
 			continue;
 		if (strcmp(route->method, method) == 0)
 			return route;

@@ -11,7 +11,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "agent/front.h"
-#include "agent/happenings.h"
+#include "agent/event_log.h"
 #include "agent/http/server.h"
 #include "agent/manager.h"
 #include "agent/mcp/mcp.h"
@@ -42,7 +42,7 @@ static const struct option options[] = {
 	{0},
 };
 
-static void print_usage(FILE *to)
+static void http_serve_print_usage(FILE *to)
 {
 	(void)fputs(
 		"Usage: yett serve [--listen PATH] [--port N] [--token-file PATH] [--request-time SECONDS]\n"
@@ -62,7 +62,7 @@ static void print_usage(FILE *to)
 }
 
 /* Returns -1 if `text` is not a number from 0 to `most`. */
-static long read_number(const char *text, long most)
+static long http_serve_read_number(const char *text, long most)
 {
 	char *end;
 	long number;
@@ -73,7 +73,7 @@ static long read_number(const char *text, long most)
 }
 
 /* Returns -1 to go on, else the exit status. */
-static int read_options(struct serve *serve, int argc, char **argv)
+static int http_serve_read_options(struct serve *serve, int argc, char **argv)
 {
 	int c;
 
@@ -86,7 +86,7 @@ static int read_options(struct serve *serve, int argc, char **argv)
 			serve->token_path = optarg;
 			break;
 		case 'p':
-			if ((serve->port = read_number(optarg, UINT16_MAX)) < 0) {
+			if ((serve->port = http_serve_read_number(optarg, UINT16_MAX)) < 0) {
 				(void)fprintf(
 					stderr,
 					"yett serve: --port: expected a number from 0 to 65535\n");
@@ -94,7 +94,7 @@ static int read_options(struct serve *serve, int argc, char **argv)
 			}
 			break;
 		case 'r':
-			if ((serve->request_s = read_number(optarg, 3600)) < 1) {
+			if ((serve->request_s = http_serve_read_number(optarg, 3600)) < 1) {
 				(void)fprintf(
 					stderr,
 					"yett serve: --request-time: expected a number of seconds, at most 3600\n");
@@ -102,7 +102,7 @@ static int read_options(struct serve *serve, int argc, char **argv)
 			}
 			break;
 		case 'i':
-			if ((serve->idle_exit_s = read_number(optarg, 86400 * 30)) < 0) {
+			if ((serve->idle_exit_s = http_serve_read_number(optarg, 86400 * 30)) < 0) {
 				(void)fprintf(
 					stderr,
 					"yett serve: --idle-exit: expected a number of seconds\n");
@@ -110,7 +110,7 @@ static int read_options(struct serve *serve, int argc, char **argv)
 			}
 			break;
 		case 'h':
-			print_usage(stdout);
+			http_serve_print_usage(stdout);
 			return 0;
 		default:
 			return FRONT_USAGE;
@@ -188,7 +188,7 @@ static int on_user_signal(sd_event_source *source, const struct signalfd_siginfo
 }
 
 /* SIGTERM, SIGINT and SIGHUP end the loop; SIGUSR1 prints a new URL. */
-static int take_signals(struct serve *serve)
+static int http_serve_take_signals(struct serve *serve)
 {
 	sigset_t signals;
 	int r = agent_watch_signals(serve->agent, &signals, NULL, NULL);
@@ -202,7 +202,7 @@ static int take_signals(struct serve *serve)
 	return sd_event_add_signal(serve->agent->loop, NULL, SIGUSR1, on_user_signal, serve);
 }
 
-static int begin(struct serve *serve, struct yett_error *error)
+static int http_serve_begin(struct serve *serve, struct yett_error *error)
 {
 	struct server_options settings = {0};
 	struct yett_error ignored;
@@ -216,7 +216,7 @@ static int begin(struct serve *serve, struct yett_error *error)
 		serve->idle_exit_s = serve->entry.is_activated ? IDLE_EXIT_S : 0;
 	serve->manager = manager_new(serve->agent);
 	serve->mcp = mcp_new(serve->agent);
-	if (!serve->manager || !serve->mcp || take_signals(serve) < 0)
+	if (!serve->manager || !serve->mcp || http_serve_take_signals(serve) < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "no memory for the server");
 	settings = (struct server_options){.manager = serve->manager,
@@ -224,12 +224,12 @@ static int begin(struct serve *serve, struct yett_error *error)
 	                                   .request_ms = (uint64_t)serve->request_s * 1000,
 	                                   .idle_exit_ms = (uint64_t)serve->idle_exit_s * 1000};
 	/* Ignore failures: without the helper there are no sandboxes to follow. */
-	(void)!happenings_follow_all(serve->agent, &ignored);
+	(void)!event_log_follow_all(serve->agent, &ignored);
 	return server_new(serve->agent, &serve->entry, &serve->access, &settings, &serve->server,
 	                  error);
 }
 
-static void end(struct serve *serve)
+static void http_serve_end(struct serve *serve)
 {
 	server_free(serve->server);
 	mcp_free(serve->mcp);
@@ -243,11 +243,11 @@ int serve_main(struct agent *agent, int argc, char **argv)
 	struct serve serve = {
 		.agent = agent, .port = -1, .request_s = REQUEST_S, .idle_exit_s = -1};
 	struct yett_error error;
-	int r = read_options(&serve, argc, argv);
+	int r = http_serve_read_options(&serve, argc, argv);
 
 	if (r >= 0)
 		return r;
-	r = begin(&serve, &error);
+	r = http_serve_begin(&serve, &error);
 	if (r != 0) {
 		(void)fprintf(stderr, "yett serve: %s%s%s\n", error.message,
 		              *error.detail ? ": " : "", error.detail);
@@ -259,6 +259,6 @@ int serve_main(struct agent *agent, int argc, char **argv)
 		if (r < 0)
 			(void)fprintf(stderr, "yett serve: cannot go on: %s\n", strerror(-r));
 	}
-	end(&serve);
+	http_serve_end(&serve);
 	return r != 0;
 }

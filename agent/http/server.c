@@ -125,7 +125,7 @@ static int on_idle(sd_event_source *source, uint64_t at, void *data)
  * Whether to serve the connection. A user's limit is separate from the strangers', so that
  * connections of other users cannot take up the user's; strangers get few.
  */
-static bool admit(const struct server *server, int fd, struct arrival *arrival)
+static bool server_admit(const struct server *server, int fd, struct arrival *arrival)
 {
 	size_t same = 0, strangers = 0;
 
@@ -180,8 +180,8 @@ static void visitor_free(struct visitor *visitor)
 	free(visitor);
 }
 
-static void on_connection(void *data, struct MHD_Connection *connection, void **context,
-                          enum MHD_ConnectionNotificationCode code)
+static void server_on_connection(void *data, struct MHD_Connection *connection, void **context,
+                                 enum MHD_ConnectionNotificationCode code)
 {
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (*context)
@@ -195,7 +195,7 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 }
 
 /* Returns false if no client waits, or none can be accepted now. */
-static bool accept_one(struct server *server, int fd)
+static bool server_accept_one(struct server *server, int fd)
 {
 	struct sockaddr_storage address;
 	socklen_t length = sizeof address;
@@ -209,7 +209,7 @@ static bool accept_one(struct server *server, int fd)
 	}
 	if (accepted < 0)
 		return false;
-	if (!admit(server, accepted, &server->arrival))
+	if (!server_admit(server, accepted, &server->arrival))
 		(void)fd_close(accepted);
 	else
 		/* MHD_add_connection() closes the socket on failure. */
@@ -220,7 +220,7 @@ static bool accept_one(struct server *server, int fd)
 
 static int on_entry(sd_event_source *source, int fd, uint32_t events, void *data)
 {
-	for (int i = 0; i < ACCEPTS && accept_one(data, fd); i++)
+	for (int i = 0; i < ACCEPTS && server_accept_one(data, fd); i++)
 		;
 	(void)source;
 	(void)events;
@@ -229,7 +229,7 @@ static int on_entry(sd_event_source *source, int fd, uint32_t events, void *data
 
 /* --- the server ------------------------------------------------------------------------------- */
 
-static int on_run(sd_event_source *source, int fd, uint32_t events, void *data)
+static int server_on_run(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct server *server = data;
 
@@ -270,19 +270,19 @@ static int start_daemon(struct server *server)
 		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO,
 		0, NULL, NULL, exchange_on_request, server, MHD_OPTION_URI_LOG_CALLBACK,
 		exchange_on_line, server, MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed,
-		server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+		server, MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, server,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)VISITORS_MAX,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_END);
 	return server->daemon ? 0 : -ENOMEM;
 }
 
-static int add_sources(struct server *server, const struct entry *entry)
+static int server_add_sources(struct server *server, const struct entry *entry)
 {
 	sd_event *loop = server->agent->loop;
 	int epoll = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, r;
 
-	if ((r = sd_event_add_io(loop, &server->run, epoll, EPOLLIN, on_run, server)) < 0 ||
+	if ((r = sd_event_add_io(loop, &server->run, epoll, EPOLLIN, server_on_run, server)) < 0 ||
 	    (r = sd_event_source_set_prepare(server->run, before_wait)) < 0 ||
 	    (r = sd_event_add_defer(loop, &server->again, on_again, server)) < 0 ||
 	    (r = sd_event_source_set_enabled(server->again, SD_EVENT_OFF)) < 0 ||
@@ -318,7 +318,7 @@ int server_new(struct agent *agent, struct entry *entry, struct access *access,
 	                          .options = *options,
 	                          .started_ms = clock_now_ms()};
 	server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if ((r = start_daemon(server)) < 0 || (r = add_sources(server, entry)) < 0) {
+	if ((r = start_daemon(server)) < 0 || (r = server_add_sources(server, entry)) < 0) {
 		server_free(server);
 		errno = -r;
 		return failure_set(error, YETT_E_RESOURCE_LIMIT, NULL,

@@ -7,7 +7,7 @@
 
 #include "agent/call.h"
 #include "agent/execution.h"
-#include "agent/happenings.h"
+#include "agent/event_log.h"
 #include "agent/http/reply.h"
 #include "agent/http/sse.h"
 
@@ -21,7 +21,7 @@ static void end_call(void *work)
 	call_free(work);
 }
 
-static void on_done(struct call *call, void *data)
+static void v1_on_done(struct call *call, void *data)
 {
 	struct exchange *exchange = data;
 
@@ -32,7 +32,7 @@ static void on_done(struct call *call, void *data)
 
 void v1_operate(struct exchange *exchange)
 {
-	const struct call_options options = {.on_done = on_done, .data = exchange};
+	const struct call_options options = {.on_done = v1_on_done, .data = exchange};
 	json_t *arguments = reply_parse(exchange, json_object());
 	struct call *call;
 
@@ -60,13 +60,13 @@ void v1_operations(struct exchange *exchange)
 
 struct events_stream {
 	struct agent *agent;
-	struct happening_listener *listener;
+	struct event_listener *listener;
 	struct sse *sse;
 	char sandbox[YETT_ID_SIZE]; /* sandbox id; empty: all sandboxes */
 	uint64_t last;
 };
 
-static void on_happening(const json_t *json, uint64_t number, void *data)
+static void v1_on_logged(const json_t *json, uint64_t number, void *data)
 {
 	struct events_stream *stream = data;
 
@@ -80,8 +80,8 @@ static void fill_events(struct sse *sse, void *data)
 {
 	struct events_stream *stream = data;
 	uint64_t last = stream->last;
-	json_t *list = happenings_list(stream->agent, *stream->sandbox ? stream->sandbox : NULL,
-	                               stream->last, EVENTS_AT_ONCE, &last),
+	json_t *list = event_log_list(stream->agent, *stream->sandbox ? stream->sandbox : NULL,
+	                              stream->last, EVENTS_AT_ONCE, &last),
 	       *event;
 	bool is_over = false;
 	char id[24];
@@ -107,7 +107,7 @@ static void end_events(void *data)
 {
 	struct events_stream *stream = data;
 
-	happenings_leave(stream->listener);
+	event_log_leave(stream->listener);
 	free(stream);
 }
 
@@ -127,12 +127,12 @@ static int64_t wanted_after(const struct exchange *exchange)
 	return end == text || *end || errno || number < 0 ? -2 : number;
 }
 
-static int follow(struct agent *agent, const char *sandbox, char id[YETT_ID_SIZE],
-                  struct yett_error *error)
+static int v1_follow(struct agent *agent, const char *sandbox, char id[YETT_ID_SIZE],
+                     struct yett_error *error)
 {
 	*id = '\0';
-	return sandbox ? happenings_follow(agent, sandbox, id, error)
-	               : happenings_follow_all(agent, error);
+	return sandbox ? event_log_follow(agent, sandbox, id, error)
+	               : event_log_follow_all(agent, error);
 }
 
 void v1_events(struct exchange *exchange)
@@ -147,7 +147,7 @@ void v1_events(struct exchange *exchange)
 		             "after: expected a number");
 		return;
 	}
-	if (follow(exchange->agent, exchange_query(exchange, "sandbox"), id, &error) != 0) {
+	if (v1_follow(exchange->agent, exchange_query(exchange, "sandbox"), id, &error) != 0) {
 		reply_problem(exchange, reply_status(error.code), &error);
 		return;
 	}
@@ -157,9 +157,9 @@ void v1_events(struct exchange *exchange)
 		*stream = (struct events_stream){
 			.agent = exchange->agent,
 			.last = after >= 0 ? (uint64_t)after
-		                           : happenings_last(exchange->agent, NULL)};
+		                           : event_log_last(exchange->agent, NULL)};
 		(void)strcpy(stream->sandbox, id);
-		stream->listener = happenings_listen(exchange->agent, on_happening, stream);
+		stream->listener = event_log_listen(exchange->agent, v1_on_logged, stream);
 	}
 	if (!stream || !stream->listener) {
 		free(stream);
@@ -199,7 +199,7 @@ static size_t whole(const char *bytes, size_t length)
 }
 
 /* Sends a piece of one output. Returns false if there is nothing new. */
-static bool fill_output(struct output_stream *stream, const struct kept *kept,
+static bool fill_output(struct output_stream *stream, const struct output_buffer *kept,
                         enum execution_phase_name phase, int which, bool is_over)
 {
 	uint64_t *read = &stream->read[phase][which], skipped = 0;
@@ -209,10 +209,11 @@ static bool fill_output(struct output_stream *stream, const struct kept *kept,
 
 	if (*read >= kept->total)
 		return false;
-	if (kept_read(kept, *read, PIECE_MAX, &bytes, &length) == -ENODATA && kept->tail_length) {
+	if (output_buffer_read(kept, *read, PIECE_MAX, &bytes, &length) == -ENODATA &&
+	    kept->tail_length) {
 		skipped = kept->total - kept->tail_length - *read;
 		*read += skipped;
-		if (kept_read(kept, *read, PIECE_MAX, &bytes, &length) != 0)
+		if (output_buffer_read(kept, *read, PIECE_MAX, &bytes, &length) != 0)
 			return false;
 	}
 	taken = is_over && *read + length == kept->total ? length : whole(bytes, length);
@@ -253,8 +254,8 @@ static void fill_outputs(struct sse *sse, void *data)
 	sse_end(sse);
 }
 
-static void on_output(struct execution *execution, enum yett_stream which, const char *bytes,
-                      size_t length, void *data)
+static void v1_on_output(struct execution *execution, enum yett_stream which, const char *bytes,
+                         size_t length, void *data)
 {
 	struct output_stream *stream = data;
 
@@ -299,7 +300,7 @@ void v1_output(struct exchange *exchange)
 		stream->agent = exchange->agent;
 		(void)strcpy(stream->id, execution->id);
 		if (!execution_is_over(execution))
-			stream->watch = execution_watch(execution, on_output, on_over, stream);
+			stream->watch = execution_watch(execution, v1_on_output, on_over, stream);
 	}
 	if (!stream || (!stream->watch && !execution_is_over(execution))) {
 		free(stream);

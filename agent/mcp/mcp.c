@@ -87,9 +87,9 @@ static void listen_for_changes(struct mcp_request *request)
 	struct mcp_refusal refusal = {0};
 
 	if (json_is_object(json_object_get(request->params, "notifications"))) {
-		mcp_request_tell(request, "notifications/subscriptions/acknowledged",
-		                 json_pack("{s:{s:O}, s:{}}", "_meta", MCP_META_SUBSCRIPTION,
-		                           request->id, "notifications"));
+		mcp_request_report(request, "notifications/subscriptions/acknowledged",
+		                   json_pack("{s:{s:O}, s:{}}", "_meta", MCP_META_SUBSCRIPTION,
+		                             request->id, "notifications"));
 		return;
 	}
 	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void keep(struct mcp_id *id, char byte)
+static void mcp_id_keep(struct mcp_id *id, char byte)
 {
 	if (id->length < sizeof id->token)
 		id->token[id->length] = byte;
@@ -59,12 +59,12 @@ static void look_in_value(struct mcp_id *id, char byte)
 	}
 }
 
-static void look_at(struct mcp_id *id, char byte)
+static void mcp_id_look_at(struct mcp_id *id, char byte)
 {
 	bool is_blank = byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 
 	if (id->is_in_text) {
-		keep(id, byte);
+		mcp_id_keep(id, byte);
 		look_in_text(id, byte);
 		return;
 	}
@@ -78,13 +78,13 @@ static void look_at(struct mcp_id *id, char byte)
 		id->length = 0;
 		id->is_in_text = byte == '"';
 		id->state = byte == '"' ? MCP_ID_KEY : MCP_ID_OVER;
-		keep(id, byte);
+		mcp_id_keep(id, byte);
 		break;
 	case MCP_ID_COLON:
 		id->state = byte == ':' ? MCP_ID_VALUE : MCP_ID_OVER;
 		break;
 	case MCP_ID_VALUE:
-		keep(id, byte);
+		mcp_id_keep(id, byte);
 		id->is_in_text = byte == '"';
 		if (!id->is_in_text)
 			look_in_value(id, byte);
@@ -98,7 +98,7 @@ static void look_at(struct mcp_id *id, char byte)
 void mcp_id_look(struct mcp_id *id, const char *bytes, size_t length)
 {
 	for (size_t i = 0; i < length && id->state != MCP_ID_OVER; i++)
-		look_at(id, bytes[i]);
+		mcp_id_look_at(id, bytes[i]);
 }
 
 bool mcp_id_is_one(const json_t *value)

@@ -11,7 +11,7 @@ size_t mcp_output_waiting(const struct mcp_output *output)
 	return output->length - output->at;
 }
 
-static ssize_t write_some(const struct mcp_output *output)
+static ssize_t mcp_output_write_some(const struct mcp_output *output)
 {
 	const char *bytes = output->bytes + output->at;
 
@@ -30,24 +30,24 @@ static int on_lost(sd_event_source *source, void *data)
 	return 0;
 }
 
-static void lose(struct mcp_output *output)
+static void mcp_output_lose(struct mcp_output *output)
 {
 	output->is_lost = true;
 	(void)sd_event_add_defer(output->loop, &output->lost, on_lost, output);
 }
 
 /* Writes as much as the descriptor takes now. */
-static void flush(struct mcp_output *output)
+static void mcp_output_flush(struct mcp_output *output)
 {
 	while (!output->is_lost && mcp_output_waiting(output) > 0) {
-		ssize_t written = write_some(output);
+		ssize_t written = mcp_output_write_some(output);
 
 		if (written >= 0)
 			output->at += (size_t)written;
 		else if (errno == EAGAIN && output->is_polled)
 			break;
 		else if (errno != EINTR)
-			lose(output);
+			mcp_output_lose(output);
 	}
 	if (mcp_output_waiting(output) == 0)
 		output->at = output->length = 0;
@@ -56,7 +56,7 @@ static void flush(struct mcp_output *output)
 		                                    mcp_output_waiting(output) > 0 ? EPOLLOUT : 0);
 }
 
-static int on_ready(sd_event_source *source, int fd, uint32_t events, void *data)
+static int mcp_output_on_ready(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct mcp_output *output = data;
 
@@ -64,7 +64,7 @@ static int on_ready(sd_event_source *source, int fd, uint32_t events, void *data
 	(void)fd;
 	if (events & (EPOLLERR | EPOLLHUP))
 		output->is_lost = true; /* the reader has closed the pipe: epoll_ctl(2) */
-	flush(output);
+	mcp_output_flush(output);
 	if (output->is_lost)
 		(void)sd_event_source_set_enabled(output->source, SD_EVENT_OFF);
 	output->on_change(output->data);
@@ -87,13 +87,13 @@ int mcp_output_open(struct mcp_output *output, sd_event *loop, int fd,
 		if (output->flags < 0 || fcntl(fd, F_SETFL, output->flags | O_NONBLOCK) < 0)
 			return -errno;
 	}
-	r = sd_event_add_io(loop, &output->source, fd, 0, on_ready, output);
+	r = sd_event_add_io(loop, &output->source, fd, 0, mcp_output_on_ready, output);
 	output->is_polled = r >= 0;
 	return r == -EPERM ? 0 : r; /* EPERM: a regular file, which never blocks */
 }
 
 /* Makes room for `length` more bytes. */
-static bool make_room(struct mcp_output *output, size_t length)
+static bool mcp_output_make_room(struct mcp_output *output, size_t length)
 {
 	size_t needed, room;
 	char *bytes;
@@ -121,15 +121,15 @@ void mcp_output_line(struct mcp_output *output, const char *text, size_t length)
 {
 	if (output->is_lost)
 		return;
-	if (length >= MCP_OUTPUT_MAX ||
-	    (output->length + length + 1 > output->room && !make_room(output, length + 1))) {
-		lose(output);
+	if (length >= MCP_OUTPUT_MAX || (output->length + length + 1 > output->room &&
+	                                 !mcp_output_make_room(output, length + 1))) {
+		mcp_output_lose(output);
 		return;
 	}
 	memcpy(output->bytes + output->length, text, length);
 	output->bytes[output->length + length] = '\n';
 	output->length += length + 1;
-	flush(output);
+	mcp_output_flush(output);
 }
 
 void mcp_output_close(struct mcp_output *output)

@@ -28,7 +28,7 @@ static bool is_asked_already(const struct mcp_request *request)
 }
 
 /* Checks limits, revision and method of a request. Returns 0, or the code of `refusal`. */
-static int admit(struct mcp_request *request, struct mcp_refusal *refusal)
+static int mcp_request_admit(struct mcp_request *request, struct mcp_refusal *refusal)
 {
 	const struct mcp_stream *stream = request->stream;
 	const json_t *token =
@@ -83,7 +83,7 @@ void mcp_request_begin(struct mcp_stream *stream, json_t *message, size_t size,
 	stream->waiting += size;
 	if (batch)
 		mcp_batch_enter(batch);
-	if (admit(request, &refusal) == 0)
+	if (mcp_request_admit(request, &refusal) == 0)
 		request->method->begin(request);
 	else
 		mcp_request_refuse(request, &refusal);
@@ -93,7 +93,7 @@ void mcp_request_begin(struct mcp_stream *stream, json_t *message, size_t size,
  * Removes the request from its stream. Its batch still counts the request until the answer is
  * delivered.
  */
-static void leave(struct mcp_request *request)
+static void mcp_request_leave(struct mcp_request *request)
 {
 	struct mcp_stream *stream = request->stream;
 	struct mcp_request **at = &stream->requests;
@@ -114,7 +114,7 @@ static void release(struct mcp_request *request)
 
 void mcp_request_free(struct mcp_request *request)
 {
-	leave(request);
+	mcp_request_leave(request);
 	if (request->batch)
 		mcp_batch_leave(request->stream, request->batch);
 	release(request);
@@ -126,7 +126,7 @@ static void deliver(struct mcp_request *request, json_t *message, unsigned http_
 	struct mcp_stream *stream = request->stream;
 	struct mcp_batch *batch = request->batch;
 
-	leave(request);
+	mcp_request_leave(request);
 	release(request);
 	mcp_stream_deliver(stream, batch, message, http_status);
 	if (batch)
@@ -176,20 +176,20 @@ void mcp_request_refuse(struct mcp_request *request, struct mcp_refusal *refusal
 	deliver(request, message, is_found ? refusal->http_status : 200);
 }
 
-void mcp_request_tell(const struct mcp_request *request, const char *method, json_t *params)
+void mcp_request_report(const struct mcp_request *request, const char *method, json_t *params)
 {
-	mcp_stream_tell(request->stream, mcp_rpc_notification(method, params));
+	mcp_stream_report(request->stream, mcp_rpc_notification(method, params));
 }
 
-static void tell_progress(struct call *call, const char *text, void *data)
+static void report_progress(struct call *call, const char *text, void *data)
 {
 	struct mcp_request *request = data;
 
 	(void)call;
-	request->told++;
-	mcp_request_tell(request, "notifications/progress",
-	                 json_pack("{s:O, s:i, s:s*}", "progressToken", request->progress,
-	                           "progress", (int)request->told, "message", text));
+	request->reported++;
+	mcp_request_report(request, "notifications/progress",
+	                   json_pack("{s:O, s:i, s:s*}", "progressToken", request->progress,
+	                             "progress", (int)request->reported, "message", text));
 }
 
 void mcp_request_call(struct mcp_request *request, const char *operation, const json_t *arguments,
@@ -197,7 +197,7 @@ void mcp_request_call(struct mcp_request *request, const char *operation, const 
 {
 	const struct call_options options = {.on_done = on_done,
 	                                     .on_progress =
-	                                             request->progress ? tell_progress : NULL,
+	                                             request->progress ? report_progress : NULL,
 	                                     .data = request,
 	                                     .patience_ms = request->stream->mcp->patience_ms};
 

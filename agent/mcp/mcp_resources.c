@@ -30,7 +30,7 @@ static int hex_value(char digit)
  * Decodes %xx in place (RFC 3986, 2.1). Returns false for an invalid escape, a NUL, or a result
  * that is not UTF-8.
  */
-static bool decode(char *text)
+static bool mcp_resources_decode(char *text)
 {
 	char *to = text;
 
@@ -70,7 +70,7 @@ static const char *find_operation(const char *uri, json_t **ret_asked)
 		return NULL;
 	path = strdup(slash);
 	*slash = '\0';
-	if (!path || !decode(host) || !decode(path))
+	if (!path || !mcp_resources_decode(host) || !mcp_resources_decode(path))
 		return NULL;
 	if (strcmp(host, OF_RUNS) == 0) {
 		*ret_asked = asked_of_run(path + 1);
@@ -186,7 +186,7 @@ struct listing {
 
 static void add_output(struct listing *listing, const struct execution *execution, const char *name)
 {
-	const struct kept *kept = execution_output(execution, name);
+	const struct output_buffer *kept = execution_output(execution, name);
 	json_t *text = field_make_text(execution->text, strlen(execution->text));
 	char uri[64];
 
@@ -209,7 +209,7 @@ static void add_execution(struct execution *execution, void *data)
 	add_output(listing, execution, "stderr");
 }
 
-static void add_sandbox(struct listing *listing, const json_t *sandbox)
+static void mcp_resources_add_sandbox(struct listing *listing, const json_t *sandbox)
 {
 	const char *id = field_text(sandbox, "id"), *name = field_text(sandbox, "name");
 
@@ -237,7 +237,7 @@ static void sandboxes_are_listed(struct call *call, void *data)
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(sandboxes); i++)
-		add_sandbox(&listing, json_array_get(sandboxes, i));
+		mcp_resources_add_sandbox(&listing, json_array_get(sandboxes, i));
 	executions_each(request->stream->mcp->agent, add_execution, &listing);
 	mcp_request_answer(request, json_pack("{s:o}", "resources", listing.resources));
 }

@@ -53,7 +53,7 @@ json_t *mcp_rpc_parse(const char *text, size_t length, struct mcp_refusal *refus
 	return NULL;
 }
 
-static bool is_id(const json_t *id, struct mcp_refusal *refusal)
+static bool mcp_rpc_is_id(const json_t *id, struct mcp_refusal *refusal)
 {
 	if (mcp_id_is_one(id))
 		return true;
@@ -80,7 +80,7 @@ enum mcp_kind mcp_rpc_kind(const json_t *message, struct mcp_refusal *refusal)
 	}
 	if (!method && (json_object_get(message, "result") || json_object_get(message, "error")))
 		return MCP_ANSWER;
-	if (id && !is_id(id, refusal))
+	if (id && !mcp_rpc_is_id(id, refusal))
 		return MCP_NO_MESSAGE;
 	if (!json_is_string(method)) {
 		(void)mcp_rpc_refuse(refusal, MCP_INVALID_REQUEST, "\"method\" is a text");

@@ -61,7 +61,7 @@ static void wait_for_reader(struct stdio *stdio)
 }
 
 /* Cancels all requests. Exits the loop when all output is written, or the client does not read. */
-static void finish(struct stdio *stdio, int status)
+static void mcp_stdio_finish(struct stdio *stdio, int status)
 {
 	struct mcp_stream *stream = stdio->stream;
 
@@ -78,7 +78,8 @@ static void finish(struct stdio *stdio, int status)
 		wait_for_reader(stdio);
 }
 
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+static int mcp_stdio_on_signal(sd_event_source *source, const struct signalfd_siginfo *info,
+                               void *data)
 {
 	struct stdio *stdio = data;
 
@@ -86,18 +87,18 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 	(void)info;
 	if (stdio->stream)
 		mcp_stream_end(stdio->stream);
-	finish(stdio, 0);
+	mcp_stdio_finish(stdio, 0);
 	return 0;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static bool is_full(const struct stdio *stdio)
+static bool mcp_stdio_is_full(const struct stdio *stdio)
 {
 	return mcp_output_waiting(&stdio->output) > MCP_OUTPUT_FULL;
 }
 
-static void take(struct stdio *stdio, const char *line, size_t length)
+static void mcp_stdio_take(struct stdio *stdio, const char *line, size_t length)
 {
 	json_t *id = NULL;
 
@@ -115,7 +116,7 @@ static void take(struct stdio *stdio, const char *line, size_t length)
 }
 
 /* Skips a line that is too long, and only searches it for its id. */
-static void drop(struct stdio *stdio)
+static void mcp_stdio_drop(struct stdio *stdio)
 {
 	if (!stdio->is_dropping)
 		stdio->id = (struct mcp_id){0};
@@ -125,11 +126,11 @@ static void drop(struct stdio *stdio)
 }
 
 /* Processes complete lines, as long as the client reads the answers. */
-static void take_lines(struct stdio *stdio)
+static void mcp_stdio_take_lines(struct stdio *stdio)
 {
 	size_t at = 0;
 
-	while (!is_full(stdio) && !stdio->output.is_lost) {
+	while (!mcp_stdio_is_full(stdio) && !stdio->output.is_lost) {
 		char *end = memchr(stdio->bytes + stdio->searched, '\n',
 		                   stdio->length - stdio->searched);
 
@@ -137,7 +138,7 @@ static void take_lines(struct stdio *stdio)
 			stdio->searched = stdio->length;
 			break;
 		}
-		take(stdio, stdio->bytes + at, (size_t)(end - stdio->bytes) - at);
+		mcp_stdio_take(stdio, stdio->bytes + at, (size_t)(end - stdio->bytes) - at);
 		at = stdio->searched = (size_t)(end - stdio->bytes) + 1;
 	}
 	memmove(stdio->bytes, stdio->bytes + at, stdio->length - at);
@@ -145,7 +146,7 @@ static void take_lines(struct stdio *stdio)
 	stdio->searched -= at;
 	if (stdio->searched == stdio->length &&
 	    stdio->length > (stdio->is_dropping ? 0 : MCP_MESSAGE_MAX))
-		drop(stdio);
+		mcp_stdio_drop(stdio);
 }
 
 /*
@@ -153,7 +154,7 @@ static void take_lines(struct stdio *stdio)
  */
 static void watch_on(struct stdio *stdio)
 {
-	bool is_stuck = is_full(stdio);
+	bool is_stuck = mcp_stdio_is_full(stdio);
 
 	if (stdio->is_polled)
 		(void)sd_event_source_set_io_events(stdio->reading,
@@ -166,29 +167,29 @@ static void watch_on(struct stdio *stdio)
 }
 
 /* Continues after something was read or written. */
-static void go_on(struct stdio *stdio)
+static void mcp_stdio_go_on(struct stdio *stdio)
 {
 	if (stdio->stream && !stdio->output.is_lost)
-		take_lines(stdio);
+		mcp_stdio_take_lines(stdio);
 	if (stdio->output.is_lost && stdio->stream)
 		(void)fprintf(stderr, "yett mcp: nobody reads what is answered\n");
 	if (!stdio->stream || stdio->output.is_lost)
-		finish(stdio, stdio->output.is_lost ? 1 : 0);
-	else if (stdio->has_ended && !is_full(stdio))
+		mcp_stdio_finish(stdio, stdio->output.is_lost ? 1 : 0);
+	else if (stdio->has_ended && !mcp_stdio_is_full(stdio))
 		/* A last line without a newline is truncated, and not a message: ignore it. */
-		finish(stdio, 0);
+		mcp_stdio_finish(stdio, 0);
 	else
 		watch_on(stdio);
 }
 
-static void on_written(void *data)
+static void mcp_stdio_on_written(void *data)
 {
-	go_on(data);
+	mcp_stdio_go_on(data);
 }
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-static int make_room(struct stdio *stdio)
+static int mcp_stdio_make_room(struct stdio *stdio)
 {
 	size_t room = stdio->room == 0 ? 2 * READ_SIZE : 2 * stdio->room;
 	char *bytes;
@@ -203,12 +204,12 @@ static int make_room(struct stdio *stdio)
 	return 0;
 }
 
-static void read_some(struct stdio *stdio)
+static void mcp_stdio_read_some(struct stdio *stdio)
 {
 	ssize_t n;
 
-	if (make_room(stdio) < 0) {
-		drop(stdio);
+	if (mcp_stdio_make_room(stdio) < 0) {
+		mcp_stdio_drop(stdio);
 		return;
 	}
 	n = read(stdio->input, stdio->bytes + stdio->length, READ_SIZE);
@@ -216,20 +217,20 @@ static void read_some(struct stdio *stdio)
 		stdio->length += (size_t)n;
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		stdio->is_closed = stdio->has_ended = true;
-	go_on(stdio);
+	mcp_stdio_go_on(stdio);
 }
 
-static int on_input(sd_event_source *source, int fd, uint32_t events, void *data)
+static int mcp_stdio_on_input(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct stdio *stdio = data;
 
 	(void)source;
 	(void)fd;
-	if (is_full(stdio) && (events & (EPOLLHUP | EPOLLRDHUP))) {
+	if (mcp_stdio_is_full(stdio) && (events & (EPOLLHUP | EPOLLRDHUP))) {
 		stdio->is_closed = true;
 		watch_on(stdio);
 	} else {
-		read_some(stdio);
+		mcp_stdio_read_some(stdio);
 	}
 	return 0;
 }
@@ -238,14 +239,14 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *data
 static int on_turn(sd_event_source *source, void *data)
 {
 	(void)source;
-	read_some(data);
+	mcp_stdio_read_some(data);
 	return 0;
 }
 
 static int watch_input(struct stdio *stdio)
 {
-	int r = sd_event_add_io(stdio->loop, &stdio->reading, stdio->input, EPOLLIN, on_input,
-	                        stdio);
+	int r = sd_event_add_io(stdio->loop, &stdio->reading, stdio->input, EPOLLIN,
+	                        mcp_stdio_on_input, stdio);
 
 	stdio->is_polled = r >= 0;
 	if (r != -EPERM)
@@ -264,20 +265,20 @@ static void send_line(const struct mcp_message *message, void *data)
 		mcp_output_line(&stdio->output, message->text, message->length);
 }
 
-static int begin(struct stdio *stdio, struct agent *agent, int output)
+static int mcp_stdio_begin(struct stdio *stdio, struct agent *agent, int output)
 {
 	sigset_t signals;
-	int r = mcp_output_open(&stdio->output, stdio->loop, output, on_written, stdio);
+	int r = mcp_output_open(&stdio->output, stdio->loop, output, mcp_stdio_on_written, stdio);
 
 	if (r >= 0)
-		r = agent_watch_signals(agent, &signals, on_signal, stdio);
+		r = agent_watch_signals(agent, &signals, mcp_stdio_on_signal, stdio);
 	if (r >= 0)
 		r = watch_input(stdio);
 	if (r < 0)
 		return r;
 	stdio->mcp = mcp_new(agent);
 	stdio->stream = stdio->mcp ? mcp_stream_new(stdio->mcp, send_line, stdio) : NULL;
-	return stdio->stream && make_room(stdio) == 0 ? 0 : -ENOMEM;
+	return stdio->stream && mcp_stdio_make_room(stdio) == 0 ? 0 : -ENOMEM;
 }
 
 /*
@@ -285,10 +286,10 @@ static int begin(struct stdio *stdio, struct agent *agent, int output)
  * `input`, when the reader of `output` is gone, or on a signal; then cancels all requests. A call
  * that takes longer than `patience_ms` is answered as running. Returns the exit status.
  */
-static int run(struct agent *agent, int input, int output, uint64_t patience_ms)
+static int mcp_stdio_run(struct agent *agent, int input, int output, uint64_t patience_ms)
 {
 	struct stdio stdio = {.loop = agent->loop, .input = input, .output.flags = -1};
-	int r = begin(&stdio, agent, output);
+	int r = mcp_stdio_begin(&stdio, agent, output);
 
 	if (r >= 0) {
 		stdio.mcp->patience_ms = patience_ms;
@@ -304,7 +305,7 @@ static int run(struct agent *agent, int input, int output, uint64_t patience_ms)
 	return r < 0 ? 1 : r;
 }
 
-static void print_usage(FILE *to)
+static void mcp_stdio_print_usage(FILE *to)
 {
 	(void)fputs(
 		"Usage: yett mcp [--patience DUR]\n\n"
@@ -332,7 +333,7 @@ int mcp_main(struct agent *agent, int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 'h') {
-			print_usage(stdout);
+			mcp_stdio_print_usage(stdout);
 			return 0;
 		}
 		if (c != 'p')
@@ -344,7 +345,7 @@ int mcp_main(struct agent *agent, int argc, char **argv)
 		}
 	}
 	if (optind == argc)
-		return run(agent, STDIN_FILENO, STDOUT_FILENO, patience_ms);
-	print_usage(stderr);
+		return mcp_stdio_run(agent, STDIN_FILENO, STDOUT_FILENO, patience_ms);
+	mcp_stdio_print_usage(stderr);
 	return FRONT_USAGE;
 }

@@ -36,7 +36,7 @@ static void send_message(struct mcp_stream *stream, json_t *message, bool is_las
 }
 
 /* Ends a POST that has no requests left and got no answer. */
-static void settle(struct mcp_stream *stream)
+static void mcp_stream_settle(struct mcp_stream *stream)
 {
 	static const struct mcp_message nothing = {.is_last = true, .http_status = 202};
 
@@ -55,7 +55,7 @@ void mcp_stream_deliver(struct mcp_stream *stream, struct mcp_batch *batch, json
 		batch->answers = (json_decref(batch->answers), NULL);
 }
 
-void mcp_stream_tell(struct mcp_stream *stream, json_t *message)
+void mcp_stream_report(struct mcp_stream *stream, json_t *message)
 {
 	if (message && !stream->is_without_events)
 		send_message(stream, message, false, 200);
@@ -63,8 +63,8 @@ void mcp_stream_tell(struct mcp_stream *stream, json_t *message)
 		json_decref(message);
 }
 
-static void refuse(struct mcp_stream *stream, struct mcp_batch *batch, json_t *id,
-                   struct mcp_refusal *refusal)
+static void mcp_stream_refuse(struct mcp_stream *stream, struct mcp_batch *batch, json_t *id,
+                              struct mcp_refusal *refusal)
 {
 	mcp_stream_deliver(stream, batch, mcp_rpc_error(id, refusal), refusal->http_status);
 	json_decref(refusal->data);
@@ -77,7 +77,7 @@ static void cancel_in(struct mcp_stream *stream, const json_t *id)
 	for (struct mcp_request *request = stream->requests; request; request = request->next) {
 		if (json_equal(request->id, id)) {
 			mcp_request_free(request);
-			settle(stream);
+			mcp_stream_settle(stream);
 			return;
 		}
 	}
@@ -87,7 +87,7 @@ static void cancel_in(struct mcp_stream *stream, const json_t *id)
  * Cancels a request of the same client. Over HTTP, that request came in another POST of the
  * session.
  */
-static void cancel(struct mcp_stream *stream, const json_t *id)
+static void mcp_stream_cancel(struct mcp_stream *stream, const json_t *id)
 {
 	struct mcp_stream *next;
 
@@ -103,13 +103,13 @@ static void cancel(struct mcp_stream *stream, const json_t *id)
 	}
 }
 
-static void hear(struct mcp_stream *stream, const json_t *message)
+static void mcp_stream_hear(struct mcp_stream *stream, const json_t *message)
 {
 	const char *method = json_string_value(json_object_get(message, "method"));
 	const json_t *id = json_object_get(json_object_get(message, "params"), "requestId");
 
 	if (strcmp(method, "notifications/cancelled") == 0 && mcp_id_is_one(id))
-		cancel(stream, id);
+		mcp_stream_cancel(stream, id);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -126,10 +126,10 @@ static void take_message(struct mcp_stream *stream, json_t *message, size_t size
 		mcp_request_begin(stream, message, size, batch);
 		return;
 	case MCP_NOTIFICATION:
-		hear(stream, message);
+		mcp_stream_hear(stream, message);
 		break;
 	case MCP_NO_MESSAGE:
-		refuse(stream, batch, mcp_id_is_one(id) ? id : NULL, &refusal);
+		mcp_stream_refuse(stream, batch, mcp_id_is_one(id) ? id : NULL, &refusal);
 		break;
 	case MCP_ANSWER:
 		break;
@@ -166,7 +166,7 @@ static void take_batch(struct mcp_stream *stream, json_t *messages, size_t size)
 			&refusal, MCP_INVALID_REQUEST,
 			"a message is an object; lists of 1 to %d of them are of revision 2025-03-26 only",
 			MCP_REQUESTS_MAX);
-		refuse(stream, NULL, NULL, &refusal);
+		mcp_stream_refuse(stream, NULL, NULL, &refusal);
 		json_decref(messages);
 		return;
 	}
@@ -204,7 +204,7 @@ void mcp_stream_receive(struct mcp_stream *stream, const char *text, size_t leng
 	} else {
 		mcp_id_look(&seen, text, length);
 		id = mcp_id_value(&seen);
-		refuse(stream, NULL, id, &refusal);
+		mcp_stream_refuse(stream, NULL, id, &refusal);
 		json_decref(id);
 	}
 }
@@ -215,7 +215,7 @@ void mcp_stream_too_long(struct mcp_stream *stream, json_t *id)
 
 	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_REQUEST, "a message is at most %u bytes long",
 	                     MCP_MESSAGE_MAX);
-	refuse(stream, NULL, id, &refusal);
+	mcp_stream_refuse(stream, NULL, id, &refusal);
 }
 
 /* --- creation and end ------------------------------------------------------------------------- */
@@ -245,7 +245,7 @@ struct mcp_stream *mcp_stream_post(struct mcp *mcp, const struct mcp_headers *he
 	if (headers->session && strlen(headers->session) < sizeof stream->session)
 		memcpy(stream->session, headers->session, strlen(headers->session) + 1);
 	mcp_stream_receive(stream, body, length);
-	settle(stream);
+	mcp_stream_settle(stream);
 	stream->headers = NULL;
 	return stream;
 }

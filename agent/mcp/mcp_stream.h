@@ -51,7 +51,7 @@ struct mcp_request {
 	json_t *id;           /* borrowed from `message`, like `params` and `progress` */
 	const json_t *params; /* NULL: none */
 	json_t *progress;     /* progress token; NULL: send no progress */
-	unsigned told;        /* number of progress notifications sent */
+	unsigned reported;    /* number of progress notifications sent */
 	bool is_modern;
 	size_t size;
 	struct call *call; /* the operation in progress, cancelled with the request; NULL: none */
@@ -84,7 +84,7 @@ void mcp_request_answer(struct mcp_request *request, json_t *result);
 void mcp_request_refuse(struct mcp_request *request, struct mcp_refusal *refusal);
 
 /* Sends a notification that belongs to the request. Takes ownership of `params`. */
-void mcp_request_tell(const struct mcp_request *request, const char *method, json_t *params);
+void mcp_request_report(const struct mcp_request *request, const char *method, json_t *params);
 
 /*
  * Begins an operation for the request, and sends progress if the client asked for progress.
@@ -114,7 +114,7 @@ void mcp_stream_deliver(struct mcp_stream *stream, struct mcp_batch *batch, json
                         unsigned http_status);
 
 /* Takes ownership of `message`, a notification. */
-void mcp_stream_tell(struct mcp_stream *stream, json_t *message);
+void mcp_stream_report(struct mcp_stream *stream, json_t *message);
 
 /* Counts one request of the batch as done; the last one sends the answers and frees the batch. */
 void mcp_batch_leave(struct mcp_stream *stream, struct mcp_batch *batch);

@@ -17,7 +17,7 @@ static const char *text_in(const json_t *answer, const char *name)
 }
 
 /* Writes the text, and a newline if it lacks one. */
-static void put_line(FILE *to, const char *text)
+static void mcp_text_put_line(FILE *to, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -40,7 +40,7 @@ static void put_status(FILE *to, const json_t *answer)
 		(void)fprintf(to, "[%s%s%s]\n", status, *why ? ": " : "", why);
 }
 
-static void put_denied(FILE *to, const json_t *answer)
+static void mcp_text_put_denied(FILE *to, const json_t *answer)
 {
 	const json_t *denied = field_get(answer, "denied");
 	json_t *one;
@@ -66,7 +66,7 @@ static void put_warnings(FILE *to, const json_t *answer)
 		              json_string_value(json_array_get(warnings, i)));
 }
 
-static void put_outputs(FILE *to, const json_t *answer)
+static void mcp_text_put_outputs(FILE *to, const json_t *answer)
 {
 	const char *out = text_in(answer, "stdout"), *err = text_in(answer, "stderr"),
 		   *value = text_in(answer, "value");
@@ -74,10 +74,10 @@ static void put_outputs(FILE *to, const json_t *answer)
 
 	if (*out && *err)
 		(void)fputs("stdout:\n", to);
-	put_line(to, out);
+	mcp_text_put_line(to, out);
 	if (*err) {
 		(void)fputs("stderr:\n", to);
-		put_line(to, err);
+		mcp_text_put_line(to, err);
 	}
 	if (*value)
 		(void)fprintf(to, "value: %s\n", value);
@@ -90,10 +90,10 @@ static void put_execution(FILE *to, const json_t *answer)
 	long begin;
 
 	put_status(to, answer);
-	put_denied(to, answer);
+	mcp_text_put_denied(to, answer);
 	put_warnings(to, answer);
 	begin = ftell(to);
-	put_outputs(to, answer);
+	mcp_text_put_outputs(to, answer);
 	if (ftell(to) == begin && field_bool(answer, "success"))
 		(void)fputs("(no output)\n", to);
 }
@@ -108,7 +108,7 @@ static void put_content(FILE *to, const json_t *answer)
 
 	if (strcmp(text_in(answer, "encoding"), "base64") == 0)
 		(void)fputs("[in base64]\n", to);
-	put_line(to, text_in(answer, "content"));
+	mcp_text_put_line(to, text_in(answer, "content"));
 	if (offset > 0 || offset + length < size)
 		(void)fprintf(to, "[bytes %lld to %lld of %lld]\n", (long long)offset,
 		              (long long)(offset + length), (long long)size);
@@ -148,7 +148,7 @@ static const struct {
 };
 
 /* For operations without a format of their own. */
-static void put_json(FILE *to, const json_t *answer)
+static void mcp_text_put_json(FILE *to, const json_t *answer)
 {
 	_cleanup_free_ char *text = json_dumps(answer, JSON_COMPACT);
 
@@ -163,15 +163,15 @@ static void put_answer(FILE *to, const struct operation *operation, const json_t
 			return;
 		}
 	}
-	put_json(to, answer);
+	mcp_text_put_json(to, answer);
 }
 
-static void put_error(FILE *to, const json_t *answer, const struct yett_error *error)
+static void mcp_text_put_error(FILE *to, const json_t *answer, const struct yett_error *error)
 {
 	_cleanup_free_ char *text = problem_text(error);
 
-	put_line(to, text ? text : error->message);
-	put_outputs(to, answer); /* output from before the error */
+	mcp_text_put_line(to, text ? text : error->message);
+	mcp_text_put_outputs(to, answer); /* output from before the error */
 }
 
 /* Removes the last newline. */
@@ -193,7 +193,7 @@ char *mcp_text_of(const struct operation *operation, const json_t *answer,
 	if (!to)
 		return NULL;
 	if (error)
-		put_error(to, answer, error);
+		mcp_text_put_error(to, answer, error);
 	else
 		put_answer(to, operation, answer);
 	if (fclose(to) != 0) {

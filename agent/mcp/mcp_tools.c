@@ -94,7 +94,7 @@ void mcp_tools_list(struct mcp_request *request)
 	mcp_request_answer(request, mcp->tools ? json_pack("{s:O}", "tools", mcp->tools) : NULL);
 }
 
-static void answer(struct call *call, void *data)
+static void mcp_tools_answer(struct call *call, void *data)
 {
 	struct mcp_request *request = data;
 	const struct operation *operation =
@@ -119,7 +119,7 @@ void mcp_tools_call(struct mcp_request *request)
 	if (!name)
 		return;
 	if (operation_find(name) && (!arguments || json_is_object(arguments))) {
-		mcp_request_call(request, name, arguments, answer);
+		mcp_request_call(request, name, arguments, mcp_tools_answer);
 		return;
 	}
 	if (operation_find(name))

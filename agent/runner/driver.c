@@ -31,7 +31,7 @@ struct driver_stream {
 
 struct driver {
 	struct drivers *all;
-	struct box *box;
+	struct handle *handle;
 	const struct language *language;
 	struct yett_command *command;
 	int requests;
@@ -67,7 +67,7 @@ static uint64_t now_us(const struct driver *driver)
 {
 	uint64_t now = 0;
 
-	(void)sd_event_now(driver->box->agent->loop, CLOCK_MONOTONIC, &now);
+	(void)sd_event_now(driver->handle->agent->loop, CLOCK_MONOTONIC, &now);
 	return now;
 }
 
@@ -97,7 +97,7 @@ static void free_driver(struct driver *driver)
 	(void)sd_event_source_disable_unref(driver->timer);
 	(void)fd_close(driver->requests);
 	yett_command_free(driver->command);
-	(void)box_unref(driver->box);
+	(void)handle_unref(driver->handle);
 	free(driver->unsent);
 	free(driver->line);
 	free(driver);
@@ -129,7 +129,7 @@ static void kill_driver(struct driver *driver)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static int on_writable(sd_event_source *source, int fd, uint32_t events, void *data)
+static int driver_on_writable(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct driver *driver = data;
 	ssize_t n = 0;
@@ -155,7 +155,7 @@ static void emit(struct driver *driver, enum yett_stream stream, const char *byt
 		execution_add(driver->current->execution, EXECUTION_RUN, stream, bytes, length);
 }
 
-static void take_line(struct driver *driver, const char *bytes, size_t length)
+static void driver_take_line(struct driver *driver, const char *bytes, size_t length)
 {
 	const char *end = memchr(bytes, '\n', length);
 	size_t size = end ? (size_t)(end - bytes) : length;
@@ -199,8 +199,8 @@ static void take_bytes(struct driver *driver, enum yett_stream number, const cha
 		emit(driver, number, bytes, (size_t)(marker - bytes));
 		stream->is_marked = true;
 		if (number == YETT_STREAM_OUT)
-			take_line(driver, marker + MARKER_SIZE,
-			          (size_t)(bytes + length - marker) - MARKER_SIZE);
+			driver_take_line(driver, marker + MARKER_SIZE,
+			                 (size_t)(bytes + length - marker) - MARKER_SIZE);
 		return;
 	}
 	held = tail_of_marker(driver, bytes, length);
@@ -209,8 +209,8 @@ static void take_bytes(struct driver *driver, enum yett_stream number, const cha
 	stream->held_length = held;
 }
 
-static void on_output(struct yett_command *command, enum yett_stream number, const char *bytes,
-                      size_t length, void *data)
+static void driver_on_output(struct yett_command *command, enum yett_stream number,
+                             const char *bytes, size_t length, void *data)
 {
 	struct driver *driver = data;
 	struct driver_stream *stream = &driver->streams[number];
@@ -221,7 +221,7 @@ static void on_output(struct yett_command *command, enum yett_stream number, con
 		return; /* written by processes that an earlier piece left running */
 	if (stream->is_marked) {
 		if (number == YETT_STREAM_OUT)
-			take_line(driver, bytes, length);
+			driver_take_line(driver, bytes, length);
 	} else if (stream->held_length == 0) {
 		take_bytes(driver, number, bytes, length);
 	} else if ((joined = malloc(stream->held_length + length))) {
@@ -237,7 +237,7 @@ static void on_output(struct yett_command *command, enum yett_stream number, con
 
 static void end_driver(struct driver *driver);
 
-static int on_time(sd_event_source *source, uint64_t at_us, void *data)
+static int driver_on_time(sd_event_source *source, uint64_t at_us, void *data)
 {
 	struct driver *driver = data;
 
@@ -248,7 +248,7 @@ static int on_time(sd_event_source *source, uint64_t at_us, void *data)
 		 * The sandbox does not report the driver's end. Forget the sandbox handle, so that
 		 * the next request attaches anew.
 		 */
-		box_forget(driver->box);
+		handle_forget(driver->handle);
 		end_driver(driver);
 	} else if (driver->current) {
 		driver->current->is_timed_out = true;
@@ -261,7 +261,7 @@ static int on_time(sd_event_source *source, uint64_t at_us, void *data)
  * Reads a number that the driver reports, which may have any value. Returns 0 unless it is positive
  * and below NUMBER_MAX.
  */
-static uint64_t number_of(const json_t *outcome, const char *name, double scale)
+static uint64_t driver_number_of(const json_t *outcome, const char *name, double scale)
 {
 	double number = json_number_value(json_object_get(outcome, name)) * scale;
 
@@ -279,11 +279,11 @@ static void fill_result(struct driver *driver, const json_t *outcome)
 	phase->is_over = true;
 	phase->result = (struct yett_result){
 		.size = sizeof phase->result,
-		.status = (int)(number_of(outcome, "status", 1) & 255),
+		.status = (int)(driver_number_of(outcome, "status", 1) & 255),
 		.wall_us = now_us(driver) - driver->begun_us,
-		.user_us = number_of(outcome, "user", 1e6),
-		.system_us = number_of(outcome, "system", 1e6),
-		.memory_peak_bytes = number_of(outcome, "memory", 1),
+		.user_us = driver_number_of(outcome, "user", 1e6),
+		.system_us = driver_number_of(outcome, "system", 1e6),
+		.memory_peak_bytes = driver_number_of(outcome, "memory", 1),
 	};
 }
 
@@ -301,7 +301,7 @@ static struct driver_piece *take_current(struct driver *driver)
 static void begin_next(struct driver *driver);
 
 /* Called when the outcome and both markers have arrived. */
-static void settle(struct driver *driver)
+static void driver_settle(struct driver *driver)
 {
 	json_t *outcome =
 		json_loadb(driver->line ? driver->line : "", driver->line_length, 0, NULL);
@@ -325,7 +325,7 @@ static int on_settling(sd_event_source *source, void *data)
 
 	(void)source;
 	if (driver->current && driver->has_line && driver->streams[YETT_STREAM_ERR].is_marked)
-		settle(driver);
+		driver_settle(driver);
 	begin_next(driver);
 	return 0;
 }
@@ -376,7 +376,7 @@ static void end_driver(struct driver *driver)
 
 	driver->is_ending = true;
 	if (driver->current && driver->has_line && driver->streams[YETT_STREAM_ERR].is_marked)
-		settle(driver);
+		driver_settle(driver);
 	piece = driver->current ? lose_current(driver) : NULL;
 	is_new = !driver->has_answered;
 	waiting = steal_ptr(&driver->waiting);
@@ -452,10 +452,10 @@ static int start_driver(struct driver *driver, const char *interpreter, struct y
 	                                       .cwd = "/tmp",
 	                                       .stdio = stdio,
 	                                       .on_exit = on_exit_of_driver,
-	                                       .on_output = on_output,
+	                                       .on_output = driver_on_output,
 	                                       .data = driver};
 	const char *argv[16] = {NULL};
-	sd_event *loop = driver->box->agent->loop;
+	sd_event *loop = driver->handle->agent->loop;
 	size_t count = 0;
 	int r;
 
@@ -466,18 +466,19 @@ static int start_driver(struct driver *driver, const char *interpreter, struct y
 		argv[KEPT_BY_PROGRAM] = interpreter;
 	argv[count] = driver->language->kept;
 	options.argv = argv;
-	r = yett_sandbox_exec(driver->box->sandbox, &options, &driver->command, error);
+	r = yett_sandbox_exec(driver->handle->sandbox, &options, &driver->command, error);
 	if (r == 0)
 		r = yett_command_take_pipe(driver->command, 0, &driver->requests, error);
 	if (r != 0)
 		return r;
 	if (fcntl(driver->requests, F_SETFL, O_NONBLOCK) < 0 ||
-	    sd_event_add_io(loop, &driver->writable, driver->requests, EPOLLOUT, on_writable,
+	    sd_event_add_io(loop, &driver->writable, driver->requests, EPOLLOUT, driver_on_writable,
 	                    driver) < 0 ||
 	    sd_event_source_set_enabled(driver->writable, SD_EVENT_OFF) < 0 ||
 	    sd_event_add_defer(loop, &driver->settling, on_settling, driver) < 0 ||
 	    sd_event_source_set_enabled(driver->settling, SD_EVENT_OFF) < 0 ||
-	    sd_event_add_time(loop, &driver->timer, CLOCK_MONOTONIC, 0, 0, on_time, driver) < 0 ||
+	    sd_event_add_time(loop, &driver->timer, CLOCK_MONOTONIC, 0, 0, driver_on_time, driver) <
+	            0 ||
 	    sd_event_source_set_enabled(driver->timer, SD_EVENT_OFF) < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "no memory for a program that keeps state");
@@ -494,7 +495,7 @@ static int new_driver(struct execution *execution, const struct driver_request *
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "no memory for a program that keeps state");
 	driver->all = execution->agent->drivers;
-	driver->box = box_ref(execution->box);
+	driver->handle = handle_ref(execution->handle);
 	driver->language = request->language;
 	driver->requests = -1;
 	driver->next = driver->all->first;
@@ -513,7 +514,8 @@ static struct driver *find_driver(const struct execution *execution,
 	for (struct driver *driver = execution->agent->drivers->first; driver;
 	     driver = driver->next) {
 		if (!driver->is_doomed && driver->language == language &&
-		    strcmp(driver->box->id, execution->box->id) == 0 && !driver->box->is_broken)
+		    strcmp(driver->handle->id, execution->handle->id) == 0 &&
+		    !driver->handle->is_broken)
 			return driver;
 	}
 	return NULL;

@@ -185,7 +185,7 @@ const struct language languages[] = {
 	{.name = NULL},
 };
 
-static bool is_named(const struct language *language, const char *name)
+static bool languages_is_named(const struct language *language, const char *name)
 {
 	if (strcasecmp(language->name, name) == 0)
 		return true;
@@ -199,7 +199,7 @@ static bool is_named(const struct language *language, const char *name)
 const struct language *language_find(const char *name)
 {
 	for (const struct language *language = languages; language->name; language++) {
-		if (is_named(language, name))
+		if (languages_is_named(language, name))
 			return language;
 	}
 	return NULL;

@@ -41,9 +41,9 @@ static bool has_no_program(const struct execution_phase *phase)
 	       (result->status == 127 || result->status == 126);
 }
 
-static const struct parcel *parcel_of(const struct run *run)
+static const struct bundle *bundle_of(const struct run *run)
 {
-	return &run->ask.parcel;
+	return &run->ask.bundle;
 }
 
 static void free_run(struct execution *execution)
@@ -52,12 +52,12 @@ static void free_run(struct execution *execution)
 
 	driver_piece_free(run->piece);
 	yett_command_free(run->aside);
-	parcel_free_lists(run->commands);
+	bundle_free_lists(run->commands);
 	runner_ask_clear(&run->ask);
 	free(run);
 }
 
-static void fail(struct execution *execution, const struct yett_error *error)
+static void runner_fail(struct execution *execution, const struct yett_error *error)
 {
 	execution_end(execution, EXECUTION_FAILED, error);
 }
@@ -67,7 +67,7 @@ static void fail_for_memory(struct execution *execution)
 	struct yett_error error;
 
 	(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for code");
-	fail(execution, &error);
+	runner_fail(execution, &error);
 }
 
 /*
@@ -76,7 +76,7 @@ static void fail_for_memory(struct execution *execution)
  */
 static const char **make_env(const struct run *run, char **asked)
 {
-	const char *const *own = parcel_of(run)->language->env;
+	const char *const *own = bundle_of(run)->language->env;
 	const char **env;
 	size_t count = 0;
 
@@ -101,11 +101,11 @@ static const char **make_env(const struct run *run, char **asked)
  */
 static void probe_argv(const struct run *run, const char *argv[8])
 {
-	const char *const *probe = parcel_of(run)->language->probe;
+	const char *const *probe = bundle_of(run)->language->probe;
 	size_t count = 0;
 
-	if (parcel_of(run)->interpreter) {
-		argv[count++] = parcel_of(run)->interpreter;
+	if (bundle_of(run)->interpreter) {
+		argv[count++] = bundle_of(run)->interpreter;
 		argv[count++] = "--version";
 	} else {
 		for (; *probe && count < 7; probe++)
@@ -117,13 +117,13 @@ static void probe_argv(const struct run *run, const char *argv[8])
 static void fail_for_language(struct execution *execution)
 {
 	const struct run *run = execution->runner;
-	const struct language *language = parcel_of(run)->language;
+	const struct language *language = bundle_of(run)->language;
 	struct yett_error error;
 
-	if (parcel_of(run)->interpreter) {
+	if (bundle_of(run)->interpreter) {
 		(void)error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 		                "%s: %.200s, which the settings name, is not in the sandbox",
-		                language->name, parcel_of(run)->interpreter);
+		                language->name, bundle_of(run)->interpreter);
 		error_mend(&error, "\"interpreters\" in the settings, ~/.config/yett/agent.json");
 	} else {
 		(void)error_set(
@@ -134,7 +134,7 @@ static void fail_for_language(struct execution *execution)
 	}
 	(void)snprintf(execution->why, sizeof execution->why, "%s is not installed: apt install %s",
 	               language->name, language->package);
-	fail(execution, &error);
+	runner_fail(execution, &error);
 }
 
 static void on_probed(struct yett_command *command, void *data)
@@ -158,7 +158,7 @@ static void probe(struct execution *execution, enum execution_phase_name phase)
 	const char *argv[8];
 	struct yett_command_options options = {.size = sizeof options,
 	                                       .argv = argv,
-	                                       .env = parcel_of(run)->language->env,
+	                                       .env = bundle_of(run)->language->env,
 	                                       .cwd = DIRECTORY,
 	                                       .timeout_ms = execution_time(execution, PROBE_MS),
 	                                       .on_exit = on_probed,
@@ -167,12 +167,12 @@ static void probe(struct execution *execution, enum execution_phase_name phase)
 	probe_argv(run, argv);
 	run->probed = phase;
 	if (execution_bound(execution, PROBE_MS) < 0 ||
-	    yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, NULL) != 0)
+	    yett_sandbox_exec(execution->handle->sandbox, &options, &run->aside, NULL) != 0)
 		execution_end(execution, execution_judge(execution, phase), NULL);
 }
 
 /* Returns the first line that is not blank. NULL: none, or no memory. */
-static json_t *first_line(const struct kept *kept)
+static json_t *first_line(const struct output_buffer *kept)
 {
 	const char *at = kept->head, *end = at + kept->head_length, *line;
 
@@ -188,14 +188,14 @@ static void ensure(struct execution *execution)
 {
 	const char *argv[8];
 	struct yett_command_options options = {.argv = argv,
-	                                       .env = parcel_of(execution->runner)->language->env,
+	                                       .env = bundle_of(execution->runner)->language->env,
 	                                       .cwd = DIRECTORY,
 	                                       .timeout_ms = execution_time(execution, PROBE_MS)};
 	struct yett_error error;
 
 	probe_argv(execution->runner, argv);
 	if (execution_start(execution, EXECUTION_RUN, &options, false, &error) != 0)
-		fail(execution, &error);
+		runner_fail(execution, &error);
 }
 
 static void end_ensure(struct execution *execution)
@@ -253,20 +253,20 @@ static void start_phase(struct execution *execution, enum execution_phase_name p
 	if (!env)
 		fail_for_memory(execution);
 	else if (execution_start(execution, phase, &options, false, &error) != 0)
-		fail(execution, &error);
+		runner_fail(execution, &error);
 }
 
 static void run_compiled(struct execution *execution)
 {
-	const struct parcel *parcel = parcel_of(execution->runner);
-	char **argv = parcel_run(parcel);
+	const struct bundle *bundle = bundle_of(execution->runner);
+	char **argv = bundle_run(bundle);
 
 	if (argv)
 		start_phase(execution, EXECUTION_RUN, (const char *const *)argv,
-		            parcel->cwd ? parcel->cwd : parcel->directory);
+		            bundle->cwd ? bundle->cwd : bundle->directory);
 	else
 		fail_for_memory(execution);
-	parcel_free_list(argv);
+	bundle_free_list(argv);
 }
 
 static void on_phase(struct execution *execution, enum execution_phase_name phase)
@@ -275,7 +275,7 @@ static void on_phase(struct execution *execution, enum execution_phase_name phas
 	const struct run *run = execution->runner;
 	bool is_done = !at->error.code && !at->result.signaled;
 	/* A compiled program needs no interpreter that could be missing. */
-	bool may_be_missing = phase == EXECUTION_COMPILE || !parcel_of(run)->language->compile;
+	bool may_be_missing = phase == EXECUTION_COMPILE || !bundle_of(run)->language->compile;
 
 	if (run->ask.mode == RUNNER_ENSURE)
 		end_ensure(execution);
@@ -294,7 +294,7 @@ static void on_phase(struct execution *execution, enum execution_phase_name phas
  * Sets `why` to the line of a traceback with the error: the last one in Python, the first one in
  * JavaScript.
  */
-static void explain(struct execution *execution, const char *error)
+static void runner_explain(struct execution *execution, const char *error)
 {
 	bool is_last = strcmp(execution->language, "python") == 0;
 	const char *end = error + strlen(error), *line = error;
@@ -329,7 +329,7 @@ static void end_piece(struct execution *execution, json_t *outcome)
 	if (json_is_string(value))
 		execution->extra = json_pack("{s:o}", "value", cut_value(value));
 	if (error)
-		explain(execution, error);
+		runner_explain(execution, error);
 	execution_end(execution, status, NULL);
 }
 
@@ -390,12 +390,12 @@ static json_t *array_or_new(const json_t *list)
 static void run_piece(struct execution *execution)
 {
 	struct run *run = execution->runner;
-	const struct parcel *parcel = parcel_of(run);
+	const struct bundle *bundle = bundle_of(run);
 	const char *input = field_text(run->ask.asked, "stdin");
 	const json_t *env = field_get(run->ask.asked, "env");
 	char name[32];
-	struct driver_request request = {.language = parcel->language,
-	                                 .interpreter = parcel->interpreter,
+	struct driver_request request = {.language = bundle->language,
+	                                 .interpreter = bundle->interpreter,
 	                                 .timeout_ms = run_ms(execution),
 	                                 .over = on_piece_over};
 	struct yett_error error;
@@ -406,20 +406,20 @@ static void run_piece(struct execution *execution)
 	/* A separate name for each piece in tracebacks, as in notebooks. */
 	(void)snprintf(name, sizeof name, "<call %llu>", (unsigned long long)execution->number + 1);
 	request.request =
-		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?}", "name", name, "code", parcel->code,
-	                  "stdin", input ? input : "", "args", array_or_new(parcel->args), "env",
-	                  env ? json_incref((json_t *)env) : json_object(), "cwd", parcel->cwd);
+		json_pack("{s:s, s:s, s:s, s:o, s:o, s:s?}", "name", name, "code", bundle->code,
+	                  "stdin", input ? input : "", "args", array_or_new(bundle->args), "env",
+	                  env ? json_incref((json_t *)env) : json_object(), "cwd", bundle->cwd);
 	if (!request.request)
 		fail_for_memory(execution);
 	else if (driver_run(execution, &request, &run->piece, &error) != 0)
-		fail(execution, &error);
+		runner_fail(execution, &error);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static void write_next(struct execution *execution);
+static void runner_write_next(struct execution *execution);
 
-static void on_written(struct yett_command *command, void *data)
+static void runner_on_written(struct yett_command *command, void *data)
 {
 	struct execution *execution = data;
 	struct run *run = execution->runner;
@@ -433,9 +433,9 @@ static void on_written(struct yett_command *command, void *data)
 		                "the files could not be written in the sandbox");
 	yett_command_free(steal_ptr(&run->aside));
 	if (is_done)
-		write_next(execution);
+		runner_write_next(execution);
 	else
-		fail(execution, &error);
+		runner_fail(execution, &error);
 }
 
 /* Adds the messages of the writing shell to the answer. */
@@ -455,18 +455,18 @@ static void write_aside(struct execution *execution, char **argv)
 	                                       .cwd = DIRECTORY,
 	                                       .stdio = stdio,
 	                                       .timeout_ms = execution_time(execution, COMPILE_MS),
-	                                       .on_exit = on_written,
+	                                       .on_exit = runner_on_written,
 	                                       .on_output = on_writers_words,
 	                                       .data = execution};
 	struct yett_error error;
 
 	if (execution_bound(execution, COMPILE_MS) < 0)
 		fail_for_memory(execution);
-	else if (yett_sandbox_exec(execution->box->sandbox, &options, &run->aside, &error) != 0)
-		fail(execution, &error);
+	else if (yett_sandbox_exec(execution->handle->sandbox, &options, &run->aside, &error) != 0)
+		runner_fail(execution, &error);
 }
 
-static void write_next(struct execution *execution)
+static void runner_write_next(struct execution *execution)
 {
 	struct run *run = execution->runner;
 	bool is_kept = run->ask.mode == RUNNER_KEPT;
@@ -481,7 +481,7 @@ static void write_next(struct execution *execution)
 		write_aside(execution, argv);
 	else
 		start_phase(execution,
-		            parcel_of(run)->language->compile ? EXECUTION_COMPILE : EXECUTION_RUN,
+		            bundle_of(run)->language->compile ? EXECUTION_COMPILE : EXECUTION_RUN,
 		            (const char *const *)argv, DIRECTORY);
 }
 
@@ -490,55 +490,55 @@ static void write_next(struct execution *execution)
  * empty. In a sandbox that stays, each call has a directory of its own, so that calls do not
  * collide. In kept mode all calls share /tmp.
  */
-static int prepare(struct execution *execution)
+static int runner_prepare(struct execution *execution)
 {
 	struct run *run = execution->runner;
-	struct parcel parcel = run->ask.parcel;
+	struct bundle bundle = run->ask.bundle;
 	bool is_kept = run->ask.mode == RUNNER_KEPT, is_own = execution->has_own || is_kept;
 	char **program = NULL;
 
 	(void)snprintf(run->directory, sizeof run->directory,
 	               is_own ? DIRECTORY : DIRECTORY "/run-%s", execution->id);
-	run->ask.parcel.directory = parcel.directory = run->directory;
-	parcel.makes_directory = !is_own;
-	if (is_kept && json_object_size(parcel.files) == 0)
+	run->ask.bundle.directory = bundle.directory = run->directory;
+	bundle.makes_directory = !is_own;
+	if (is_kept && json_object_size(bundle.files) == 0)
 		return 0;
 	if (is_kept) {
 		/* In kept mode, the code is not written to a file. */
-		parcel.code = NULL;
-		if (parcel.cwd)
-			parcel.directory = parcel.cwd;
-	} else if (parcel.language->compile) {
-		parcel.cwd = NULL;
-		program = parcel_compile(&parcel);
+		bundle.code = NULL;
+		if (bundle.cwd)
+			bundle.directory = bundle.cwd;
+	} else if (bundle.language->compile) {
+		bundle.cwd = NULL;
+		program = bundle_compile(&bundle);
 	} else {
-		program = parcel_run(&parcel);
+		program = bundle_run(&bundle);
 	}
-	run->commands = is_kept || program ? parcel_commands(&parcel, program) : NULL;
-	parcel_free_list(program);
+	run->commands = is_kept || program ? bundle_commands(&bundle, program) : NULL;
+	bundle_free_list(program);
 	if (run->commands && !execution->has_own && !is_kept)
 		execution->extra = json_pack("{s:s}", "directory", run->directory);
 	return run->commands ? 0 : -ENOMEM;
 }
 
-static void on_ready(struct execution *execution)
+static void runner_on_ready(struct execution *execution)
 {
 	struct run *run = execution->runner;
 
 	if (run->ask.mode == RUNNER_ENSURE)
 		ensure(execution);
-	else if (prepare(execution) < 0)
+	else if (runner_prepare(execution) < 0)
 		fail_for_memory(execution);
 	else
-		write_next(execution);
+		runner_write_next(execution);
 }
 
 /* --- the operation ---------------------------------------------------------------------------- */
 
 /* For lists: the first line of the code that is not blank. */
-static char *describe(const struct runner_ask *ask)
+static char *runner_describe(const struct runner_ask *ask)
 {
-	const char *code = ask->parcel.code;
+	const char *code = ask->bundle.code;
 
 	if (!code || ask->mode == RUNNER_ENSURE)
 		return strdup("which version?");
@@ -548,22 +548,22 @@ static char *describe(const struct runner_ask *ask)
 
 static struct execution *make_execution(struct call *call, struct run *run)
 {
-	_cleanup_free_ char *text = describe(&run->ask);
+	_cleanup_free_ char *text = runner_describe(&run->ask);
 	struct execution *execution =
-		text ? execution_new(call_agent(call), parcel_of(run)->language->name, text,
+		text ? execution_new(call_agent(call), bundle_of(run)->language->name, text,
 	                             op_max_output(call))
 		     : NULL;
 
 	if (!execution)
 		return NULL;
 	execution->runner = run;
-	execution->on_ready = on_ready;
+	execution->on_ready = runner_on_ready;
 	execution->on_phase = on_phase;
 	execution->on_end = free_run;
 	if (run->ask.mode == RUNNER_KEPT) {
 		execution->on_kill = kill_piece;
 		execution->on_signal = signal_piece;
-		execution->keeps_box = true;
+		execution->keeps_handle = true;
 	}
 	execution->warnings = json_incref(run->ask.warnings);
 	execution->metadata = json_incref((json_t *)field_get(run->ask.asked, "metadata"));

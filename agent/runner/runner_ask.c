@@ -6,15 +6,15 @@
 
 #include "agent/runner/runner.h"
 #include "agent/runner/validate.h"
-#include "agent/wish.h"
+#include "agent/sandbox_request.h"
 
 static const char *const modes[] = {"fresh", "kept", NULL};
 
 const struct field runner_asked[] = {
 	{"language", FIELD_TEXT, FIELD_REQUIRED, 1, 32,
          "python, javascript, typescript, bash, go, rust, c, c++, java, ruby, perl, php or lua; usual short names will do"},
-	{"code", FIELD_TEXT, FIELD_NULLABLE, 1, PARCEL_CODE_MAX, "The program"},
-	{"files", FIELD_MAP, FIELD_NULLABLE, 0, PARCEL_FILES_MAX,
+	{"code", FIELD_TEXT, FIELD_NULLABLE, 1, BUNDLE_CODE_MAX, "The program"},
+	{"files", FIELD_MAP, FIELD_NULLABLE, 0, BUNDLE_FILES_MAX,
          "Further files by their names below the directory of the program: {\"data/a.csv\": TEXT}. Sources are compiled with it"},
 	{"args", FIELD_TEXTS, FIELD_NULLABLE, 0, 256, "Arguments of the program"},
 	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = modes, .fallback = "\"fresh\"",
@@ -35,7 +35,7 @@ const struct field runner_asked[] = {
          .fallback = "false"},
 	{"image", FIELD_TEXT, FIELD_NULLABLE, 1, 255,
          "An image that has the language: this cannot be had yet, and is refused"},
-	WISH_FIELDS,
+	SANDBOX_REQUEST_FIELDS,
 	{0},
 };
 
@@ -100,8 +100,8 @@ static const char *find_interpreter(const struct settings *settings,
 
 static int check_mode(const struct runner_ask *ask, struct yett_error *error)
 {
-	const struct language *language = ask->parcel.language;
-	const char *cwd = ask->parcel.cwd;
+	const struct language *language = ask->bundle.language;
+	const char *cwd = ask->bundle.cwd;
 
 	if (field_get(ask->asked, "image")) {
 		(void)error_set(
@@ -111,7 +111,7 @@ static int check_mode(const struct runner_ask *ask, struct yett_error *error)
 		error_mend(error, "apt install %s", language->package);
 		return YETT_E_UNSUPPORTED;
 	}
-	if (ask->mode != RUNNER_ENSURE && !ask->parcel.code)
+	if (ask->mode != RUNNER_ENSURE && !ask->bundle.code)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
 		                 "code: this is missing");
 	if (ask->mode == RUNNER_KEPT && !language->kept)
@@ -128,10 +128,10 @@ static int check_mode(const struct runner_ask *ask, struct yett_error *error)
 /* Collects the validator's findings as warnings. Refuses severe findings if the settings say so. */
 static int advise(struct runner_ask *ask, const struct settings *settings, struct yett_error *error)
 {
-	const char *code = ask->parcel.code;
+	const char *code = ask->bundle.code;
 	struct finding findings[FINDINGS_MAX];
 	size_t count =
-		code ? validate(ask->parcel.language->name, code, strlen(code), findings) : 0;
+		code ? validate(ask->bundle.language->name, code, strlen(code), findings) : 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct finding_rule *rule = findings[i].rule;
@@ -155,7 +155,8 @@ static int advise(struct runner_ask *ask, const struct settings *settings, struc
 	return 0;
 }
 
-static int check(const struct call *call, struct runner_ask *ask, struct yett_error *error)
+static int runner_ask_check(const struct call *call, struct runner_ask *ask,
+                            struct yett_error *error)
 {
 	const struct settings *settings = &call_agent(call)->settings;
 	int r = check_mode(ask, error);
@@ -163,8 +164,8 @@ static int check(const struct call *call, struct runner_ask *ask, struct yett_er
 	if (r == 0)
 		r = op_timeout(call, &ask->timeout_ms, error);
 	if (r == 0) {
-		parcel_look(&ask->parcel);
-		r = parcel_check(&ask->parcel, error);
+		bundle_look(&ask->bundle);
+		r = bundle_check(&ask->bundle, error);
 	}
 	return r == 0 ? advise(ask, settings, error) : r;
 }
@@ -176,22 +177,22 @@ int runner_ask_read(const struct call *call, struct runner_ask *ret_ask, struct 
 	const char *mode = field_text(asked, "mode");
 	struct runner_ask ask = {
 		.asked = asked,
-		.parcel = {.interpreter = NULL,
+		.bundle = {.interpreter = NULL,
 	                   .code = field_text(asked, "code"),
 	                   .files = field_get(asked, "files"),
 	                   .args = field_get(asked, "args"),
 	                   .cwd = field_text(asked, "cwd")},
 	};
-	int r = find_language(settings, field_text(asked, "language"), &ask.parcel.language, error);
+	int r = find_language(settings, field_text(asked, "language"), &ask.bundle.language, error);
 
 	if (r != 0)
 		return r;
-	ask.parcel.interpreter = find_interpreter(settings, ask.parcel.language);
+	ask.bundle.interpreter = find_interpreter(settings, ask.bundle.language);
 	if (field_bool(asked, "ensure"))
 		ask.mode = RUNNER_ENSURE;
 	else if (mode && strcmp(mode, "kept") == 0)
 		ask.mode = RUNNER_KEPT;
-	r = check(call, &ask, error);
+	r = runner_ask_check(call, &ask, error);
 	if (r != 0) {
 		json_decref(ask.warnings);
 		return r;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "agent/op.h"
-#include "agent/runner/parcel.h"
+#include "agent/runner/bundle.h"
 
 enum runner_mode {
 	RUNNER_FRESH = 0,  /* a new process */
@@ -18,7 +18,7 @@ enum runner_mode {
 struct runner_ask {
 	json_t *asked;
 	enum runner_mode mode;
-	struct parcel parcel; /* without its directory, which is chosen later */
+	struct bundle bundle; /* without its directory, which is chosen later */
 	uint64_t timeout_ms;
 	json_t *warnings; /* of the validator, as strings; NULL: none */
 };

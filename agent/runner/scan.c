@@ -72,7 +72,7 @@ static const char *const before_regex[] = {"return", "typeof", "case", "in",    
                                            "or",     "not",    "if",   "unless", "while", "until",
                                            "when",   "split",  "grep", "x",      "yield", "await"};
 
-static bool has(const struct scan *scan, enum scan_feature feature)
+static bool scan_has(const struct scan *scan, enum scan_feature feature)
 {
 	return (scan->style->features & (unsigned)feature) != 0;
 }
@@ -89,7 +89,7 @@ static char peek(const struct scan *scan, size_t offset)
 	return (size_t)(scan->end - scan->at) > offset ? scan->at[offset] : '\0';
 }
 
-static void step(struct scan *scan, size_t count)
+static void scan_step(struct scan *scan, size_t count)
 {
 	for (; count > 0 && scan->at < scan->end; count--) {
 		if (*scan->at++ == '\n')
@@ -130,7 +130,7 @@ static size_t long_bracket(const struct scan *scan, size_t offset, size_t *ret_l
 
 static void skip_long_bracket(struct scan *scan, size_t level)
 {
-	for (; scan->at < scan->end; step(scan, 1)) {
+	for (; scan->at < scan->end; scan_step(scan, 1)) {
 		size_t i = 1;
 
 		if (*scan->at != ']')
@@ -138,7 +138,7 @@ static void skip_long_bracket(struct scan *scan, size_t level)
 		while (i <= level && peek(scan, i) == '=')
 			i++;
 		if (i == level + 1 && peek(scan, i) == ']') {
-			step(scan, level + 2);
+			scan_step(scan, level + 2);
 			return;
 		}
 	}
@@ -148,26 +148,27 @@ static void skip_block(struct scan *scan)
 {
 	unsigned depth = 1;
 
-	step(scan, strlen(scan->style->comment_begin));
+	scan_step(scan, strlen(scan->style->comment_begin));
 	while (depth > 0 && scan->at < scan->end) {
-		if (has(scan, SCAN_NESTED_COMMENT) && starts(scan, scan->style->comment_begin)) {
+		if (scan_has(scan, SCAN_NESTED_COMMENT) &&
+		    starts(scan, scan->style->comment_begin)) {
 			depth++;
-			step(scan, 2);
+			scan_step(scan, 2);
 		} else if (starts(scan, scan->style->comment_end)) {
 			depth--;
-			step(scan, 2);
+			scan_step(scan, 2);
 		} else {
-			step(scan, 1);
+			scan_step(scan, 1);
 		}
 	}
 }
 
 /* Skips from a line that begins with =WORD to the one that begins with `end`. */
-static void skip_lines(struct scan *scan, const char *end)
+static void scan_skip_lines(struct scan *scan, const char *end)
 {
 	do {
 		skip_line(scan);
-		step(scan, 1);
+		scan_step(scan, 1);
 	} while (scan->at < scan->end && !starts(scan, end));
 	skip_line(scan);
 }
@@ -182,22 +183,23 @@ static bool skip_comment(struct scan *scan)
 	const struct scan_style *style = scan->style;
 	size_t level, length;
 
-	if (has(scan, SCAN_LONG_BRACKET) && starts(scan, "--") &&
+	if (scan_has(scan, SCAN_LONG_BRACKET) && starts(scan, "--") &&
 	    (length = long_bracket(scan, 2, &level)) > 0) {
-		step(scan, 2 + length);
+		scan_step(scan, 2 + length);
 		skip_long_bracket(scan, level);
 		return true;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(style->line_comments) && style->line_comments[i]; i++) {
 		/* In shells, the # in $# and x#y begins no comment. */
 		if (!starts(scan, style->line_comments[i]) ||
-		    (has(scan, SCAN_SHELL_WORDS) && !scan->after_blank))
+		    (scan_has(scan, SCAN_SHELL_WORDS) && !scan->after_blank))
 			continue;
 		/* The same for $# in Perl. In PHP, a line comment also ends before ?>. */
-		if (has(scan, SCAN_QUOTE_WORDS) && scan_is(&scan->last, "$") && !scan->after_blank)
+		if (scan_has(scan, SCAN_QUOTE_WORDS) && scan_is(&scan->last, "$") &&
+		    !scan->after_blank)
 			continue;
 		while (scan->at < scan->end && *scan->at != '\n' &&
-		       !(has(scan, SCAN_TAGS) && starts(scan, "?>")))
+		       !(scan_has(scan, SCAN_TAGS) && starts(scan, "?>")))
 			scan->at++;
 		return true;
 	}
@@ -205,10 +207,10 @@ static bool skip_comment(struct scan *scan)
 		skip_block(scan);
 		return true;
 	}
-	if (at_line_begin(scan) &&
-	    ((has(scan, SCAN_POD) && *scan->at == '=' && isalpha((unsigned char)peek(scan, 1))) ||
-	     (has(scan, SCAN_RUBY_BLOCK) && starts(scan, "=begin")))) {
-		skip_lines(scan, has(scan, SCAN_POD) ? "=cut" : "=end");
+	if (at_line_begin(scan) && ((scan_has(scan, SCAN_POD) && *scan->at == '=' &&
+	                             isalpha((unsigned char)peek(scan, 1))) ||
+	                            (scan_has(scan, SCAN_RUBY_BLOCK) && starts(scan, "=begin")))) {
+		scan_skip_lines(scan, scan_has(scan, SCAN_POD) ? "=cut" : "=end");
 		return true;
 	}
 	return false;
@@ -225,7 +227,7 @@ static void skip_heredocs(struct scan *scan)
 
 			skip_line(scan);
 			end = scan->at;
-			step(scan, 1);
+			scan_step(scan, 1);
 			while (doc->is_indented && line < end && (*line == ' ' || *line == '\t'))
 				line++;
 			if ((size_t)(end - line) >= doc->length &&
@@ -237,17 +239,17 @@ static void skip_heredocs(struct scan *scan)
 	scan->heredocs_count = 0;
 }
 
-static void skip_blanks(struct scan *scan)
+static void scan_skip_blanks(struct scan *scan)
 {
 	for (; scan->at < scan->end; scan->after_blank = true) {
 		if (*scan->at == '\n') {
-			step(scan, 1);
+			scan_step(scan, 1);
 			scan->begins_line = true;
 			skip_heredocs(scan);
 		} else if (isspace((unsigned char)*scan->at)) {
-			step(scan, 1);
+			scan_step(scan, 1);
 		} else if (*scan->at == '\\' && peek(scan, 1) == '\n') {
-			step(scan, 2);
+			scan_step(scan, 2);
 		} else if (!skip_comment(scan)) {
 			return;
 		}
@@ -269,12 +271,12 @@ static void take_string(struct scan *scan, size_t skip, const char *end, bool ha
 {
 	const char *from;
 
-	step(scan, skip);
+	scan_step(scan, skip);
 	from = scan->at;
 	while (scan->at < scan->end && !starts(scan, end))
-		step(scan, has_escapes && *scan->at == '\\' ? 2 : 1);
+		scan_step(scan, has_escapes && *scan->at == '\\' ? 2 : 1);
 	set_string(token, from, scan->at);
-	step(scan, strlen(end));
+	scan_step(scan, strlen(end));
 }
 
 /* Reads from an opening delimiter to its closing one; brackets nest. */
@@ -287,17 +289,17 @@ static void take_delimited(struct scan *scan, struct scan_token *token)
 
 	if (pair && (pair - pairs) % 2 == 0)
 		close = pair[1];
-	step(scan, 1);
-	for (from = scan->at; scan->at < scan->end; step(scan, 1)) {
+	scan_step(scan, 1);
+	for (from = scan->at; scan->at < scan->end; scan_step(scan, 1)) {
 		if (*scan->at == '\\')
-			step(scan, 1);
+			scan_step(scan, 1);
 		else if (*scan->at == close && --depth == 0)
 			break;
 		else if (*scan->at == open)
 			depth++;
 	}
 	set_string(token, from, scan->at);
-	step(scan, 1);
+	scan_step(scan, 1);
 }
 
 /*
@@ -308,17 +310,17 @@ static void take_template(struct scan *scan, size_t skip, struct scan_token *tok
 {
 	const char *from;
 
-	step(scan, skip);
+	scan_step(scan, skip);
 	from = scan->at;
 	while (scan->at < scan->end && *scan->at != '`' &&
 	       !(starts(scan, "${") && scan->nested < SCAN_NESTED))
-		step(scan, *scan->at == '\\' ? 2 : 1);
+		scan_step(scan, *scan->at == '\\' ? 2 : 1);
 	set_string(token, from, scan->at);
 	if (starts(scan, "${")) {
 		scan->braces[scan->nested++] = 0;
-		step(scan, 2);
+		scan_step(scan, 2);
 	} else {
-		step(scan, 1);
+		scan_step(scan, 1);
 	}
 }
 
@@ -327,7 +329,7 @@ static bool take_raw(struct scan *scan, struct scan_token *token)
 	char end[40] = {0};
 	size_t hashes = 0, i = 0;
 
-	if (has(scan, SCAN_RAW_HASH) && (peek(scan, 0) == 'r' || starts(scan, "br"))) {
+	if (scan_has(scan, SCAN_RAW_HASH) && (peek(scan, 0) == 'r' || starts(scan, "br"))) {
 		size_t at = peek(scan, 0) == 'r' ? 1 : 2;
 
 		while (peek(scan, at + hashes) == '#' && hashes < sizeof end - 2)
@@ -339,7 +341,7 @@ static bool take_raw(struct scan *scan, struct scan_token *token)
 		take_string(scan, at + hashes + 1, end, false, token);
 		return true;
 	}
-	if (!has(scan, SCAN_RAW_PAREN) || !starts(scan, "R\""))
+	if (!scan_has(scan, SCAN_RAW_PAREN) || !starts(scan, "R\""))
 		return false;
 	end[i++] = ')';
 	while (peek(scan, i + 1) != '(' && peek(scan, i + 1) != '\0' && i < 17) {
@@ -357,7 +359,7 @@ static bool take_quoted(struct scan *scan, struct scan_token *token)
 {
 	char quote[4] = {peek(scan, 0), 0, 0, 0};
 	bool may_be_triple =
-		has(scan, SCAN_TRIPLE) || (has(scan, SCAN_TEXT_BLOCK) && quote[0] == '"');
+		scan_has(scan, SCAN_TRIPLE) || (scan_has(scan, SCAN_TEXT_BLOCK) && quote[0] == '"');
 
 	if (!quote[0] || !strchr(scan->style->quotes, quote[0]))
 		return false;
@@ -366,7 +368,7 @@ static bool take_quoted(struct scan *scan, struct scan_token *token)
 		take_string(scan, 3, quote, true, token);
 		return true;
 	}
-	take_string(scan, 1, quote, !(has(scan, SCAN_SINGLE_RAW) && quote[0] == '\''), token);
+	take_string(scan, 1, quote, !(scan_has(scan, SCAN_SINGLE_RAW) && quote[0] == '\''), token);
 	return true;
 }
 
@@ -393,7 +395,7 @@ static bool take_regex(struct scan *scan, struct scan_token *token)
 {
 	bool in_class = false;
 
-	if (!has(scan, SCAN_REGEX) || peek(scan, 0) != '/' || !may_be_regex(scan))
+	if (!scan_has(scan, SCAN_REGEX) || peek(scan, 0) != '/' || !may_be_regex(scan))
 		return false;
 	for (const char *p = scan->at + 1; p < scan->end && *p != '\n'; p++) {
 		if (*p == '\\') {
@@ -420,7 +422,7 @@ static bool take_quote_word(struct scan *scan, struct scan_token *token)
 	bool is_name = scan->last.kind == SCAN_MARK && memchr("$@%&>", scan->last.text[0], 5) &&
 	               !scan->after_blank;
 
-	if (!has(scan, SCAN_QUOTE_WORDS) || is_name)
+	if (!scan_has(scan, SCAN_QUOTE_WORDS) || is_name)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		size_t length = strlen(words[i].word);
@@ -429,7 +431,7 @@ static bool take_quote_word(struct scan *scan, struct scan_token *token)
 		if (!starts(scan, words[i].word) || !next || !strchr("([{</|!~#", next) ||
 		    (next == '#' && words[i].has_two))
 			continue;
-		step(scan, length);
+		scan_step(scan, length);
 		take_delimited(scan, token);
 		if (!words[i].has_two)
 			return true;
@@ -437,7 +439,7 @@ static bool take_quote_word(struct scan *scan, struct scan_token *token)
 			/* The same delimiter ends the first part and begins the second. */
 			scan->at--;
 		else
-			skip_blanks(scan);
+			scan_skip_blanks(scan);
 		if (scan->at < scan->end)
 			take_delimited(scan, &(struct scan_token){0});
 		return true;
@@ -450,11 +452,12 @@ static bool take_percent(struct scan *scan, struct scan_token *token)
 	size_t skip = peek(scan, 1) && strchr("qQwWiIrxs", peek(scan, 1)) ? 2 : 1;
 	char open = peek(scan, skip);
 
-	if (!has(scan, SCAN_PERCENT) || peek(scan, 0) != '%' || !open || !strchr("([{<|!", open))
+	if (!scan_has(scan, SCAN_PERCENT) || peek(scan, 0) != '%' || !open ||
+	    !strchr("([{<|!", open))
 		return false;
 	if (skip == 1 && !may_be_regex(scan))
 		return false;
-	step(scan, skip);
+	scan_step(scan, skip);
 	take_delimited(scan, token);
 	return true;
 }
@@ -462,13 +465,13 @@ static bool take_percent(struct scan *scan, struct scan_token *token)
 /* Recognizes the beginning of a here-document, whose text begins in the next line. */
 static bool take_heredoc(struct scan *scan, struct scan_token *token)
 {
-	bool is_php = has(scan, SCAN_HEREDOC_3), is_shell = has(scan, SCAN_SHELL_WORDS),
+	bool is_php = scan_has(scan, SCAN_HEREDOC_3), is_shell = scan_has(scan, SCAN_SHELL_WORDS),
 	     is_indented = is_php;
 	size_t at = is_php ? 3 : 2, length = 0;
 	char quote = '\0';
 
 	if (!(is_php ? starts(scan, "<<<")
-	             : has(scan, SCAN_HEREDOC) && starts(scan, "<<") && !starts(scan, "<<<")))
+	             : scan_has(scan, SCAN_HEREDOC) && starts(scan, "<<") && !starts(scan, "<<<")))
 		return false;
 	if (peek(scan, at) == '-' || peek(scan, at) == '~') {
 		is_indented = true;
@@ -488,7 +491,7 @@ static bool take_heredoc(struct scan *scan, struct scan_token *token)
 	scan->heredocs[scan->heredocs_count++] =
 		(struct scan_heredoc){scan->at + at, length, is_indented};
 	set_string(token, scan->at + at, scan->at + at);
-	step(scan, at + length + (quote ? 1 : 0));
+	scan_step(scan, at + length + (quote ? 1 : 0));
 	return true;
 }
 
@@ -498,7 +501,7 @@ static bool take_string_of_style(struct scan *scan, struct scan_token *token)
 
 	if (take_raw(scan, token) || take_heredoc(scan, token) || take_quote_word(scan, token))
 		return true;
-	if (has(scan, SCAN_LIFETIME) && peek(scan, 0) == '\'') {
+	if (scan_has(scan, SCAN_LIFETIME) && peek(scan, 0) == '\'') {
 		/* 'x' and '\n' are characters; 'a without a closing quote is a lifetime. */
 		if (peek(scan, 1) != '\\' && peek(scan, 2) != '\'' &&
 		    (unsigned char)peek(scan, 1) < 0x80)
@@ -508,18 +511,18 @@ static bool take_string_of_style(struct scan *scan, struct scan_token *token)
 	}
 	if (take_quoted(scan, token) || take_regex(scan, token) || take_percent(scan, token))
 		return true;
-	if (peek(scan, 0) == '`' && has(scan, SCAN_TEMPLATE)) {
+	if (peek(scan, 0) == '`' && scan_has(scan, SCAN_TEMPLATE)) {
 		take_template(scan, 1, token);
 		return true;
 	}
-	if (peek(scan, 0) == '`' && has(scan, SCAN_BACKTICK_RAW)) {
+	if (peek(scan, 0) == '`' && scan_has(scan, SCAN_BACKTICK_RAW)) {
 		take_string(scan, 1, "`", false, token);
 		return true;
 	}
-	if (has(scan, SCAN_LONG_BRACKET) && (length = long_bracket(scan, 0, &level)) > 0) {
+	if (scan_has(scan, SCAN_LONG_BRACKET) && (length = long_bracket(scan, 0, &level)) > 0) {
 		const char *from = scan->at + length;
 
-		step(scan, length);
+		scan_step(scan, length);
 		skip_long_bracket(scan, level);
 		set_string(token, from, scan->at);
 		return true;
@@ -536,14 +539,14 @@ static bool ends_shell_word(char c)
 
 static void take_word(struct scan *scan, struct scan_token *token)
 {
-	bool is_shell = has(scan, SCAN_SHELL_WORDS);
+	bool is_shell = scan_has(scan, SCAN_SHELL_WORDS);
 	const char *from = scan->at;
 
 	if (is_shell) {
 		while (scan->at < scan->end &&
 		       (!ends_shell_word(*scan->at) ||
 		        (*scan->at == '{' && scan->at > from && scan->at[-1] == '$')))
-			step(scan, *scan->at == '\\' ? 2 : 1);
+			scan_step(scan, *scan->at == '\\' ? 2 : 1);
 	} else {
 		while (scan->at < scan->end && is_word(*scan->at))
 			scan->at++;
@@ -551,7 +554,7 @@ static void take_word(struct scan *scan, struct scan_token *token)
 	token->kind = SCAN_WORD;
 	if (scan->at == from) {
 		token->kind = SCAN_MARK;
-		step(scan, 1);
+		scan_step(scan, 1);
 	}
 	token->text = from;
 	token->length = (size_t)(scan->at - from);
@@ -572,15 +575,15 @@ static bool ends_expression(struct scan *scan)
 	return false;
 }
 
-static void skip_text(struct scan *scan)
+static void scan_skip_text(struct scan *scan)
 {
 	while (scan->at < scan->end && !starts(scan, "<?"))
-		step(scan, 1);
-	step(scan, 2);
+		scan_step(scan, 1);
+	scan_step(scan, 2);
 	if (starts(scan, "php") || starts(scan, "PHP"))
-		step(scan, 3);
+		scan_step(scan, 3);
 	else if (starts(scan, "="))
-		step(scan, 1);
+		scan_step(scan, 1);
 	scan->is_text = false;
 }
 
@@ -602,7 +605,7 @@ void scan_begin(struct scan *scan, const char *language, const char *code, size_
 	}
 	if (starts(scan, "#!"))
 		skip_line(scan);
-	scan->is_text = has(scan, SCAN_TAGS) && memmem(code, length, "<?", 2) != NULL;
+	scan->is_text = scan_has(scan, SCAN_TAGS) && memmem(code, length, "<?", 2) != NULL;
 }
 
 bool scan_next(struct scan *scan, struct scan_token *ret_token)
@@ -610,9 +613,9 @@ bool scan_next(struct scan *scan, struct scan_token *ret_token)
 	*ret_token = (struct scan_token){.kind = SCAN_END, .text = scan->end, .line = scan->line};
 	while (scan->at < scan->end) {
 		if (scan->is_text)
-			skip_text(scan);
-		skip_blanks(scan);
-		if (!has(scan, SCAN_TAGS) || !starts(scan, "?>"))
+			scan_skip_text(scan);
+		scan_skip_blanks(scan);
+		if (!scan_has(scan, SCAN_TAGS) || !starts(scan, "?>"))
 			break;
 		scan->is_text = true;
 	}

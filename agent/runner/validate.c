@@ -132,15 +132,15 @@ static bool begins_statement(const struct scan_token *before, const struct scan_
 }
 
 /* Evaluates % or ^, which match no token, before the token `at`. */
-static bool holds(const struct window *window, size_t at, char element)
+static bool validate_holds(const struct window *window, size_t at, char element)
 {
 	const struct scan_token *before = &window->tokens[at - 1], *token = &window->tokens[at];
 
 	return element == '%' ? !is_member_or_definition(before) : begins_statement(before, token);
 }
 
-static bool fits(struct matching *matching, const struct scan_token *token, const char *element,
-                 size_t length)
+static bool validate_fits(struct matching *matching, const struct scan_token *token,
+                          const char *element, size_t length)
 {
 	if (token->kind == SCAN_END || *matching->effort == 0)
 		return false;
@@ -163,7 +163,7 @@ static bool fits(struct matching *matching, const struct scan_token *token, cons
  * Whether the pattern matches from the token `at` on. Backtracking is cheap: patterns are short and
  * have few gaps.
  */
-static bool matches(struct matching matching, size_t at, const char *pattern)
+static bool validate_matches(struct matching matching, size_t at, const char *pattern)
 {
 	const struct window *window = matching.window;
 
@@ -177,7 +177,7 @@ static bool matches(struct matching matching, size_t at, const char *pattern)
 			for (size_t i = at; i <= at + ANY && i < window->count; i++) {
 				if (is_line && i > at && window->tokens[i].begins_line)
 					return false;
-				if (matches(matching, i, next))
+				if (validate_matches(matching, i, next))
 					return true;
 			}
 			return false;
@@ -185,9 +185,9 @@ static bool matches(struct matching matching, size_t at, const char *pattern)
 		if (at >= window->count)
 			return false;
 		if (is_element(pattern, length, "%") || is_element(pattern, length, "^")) {
-			if (!holds(window, at, *pattern))
+			if (!validate_holds(window, at, *pattern))
 				return false;
-		} else if (!fits(&matching, &window->tokens[at++], pattern, length)) {
+		} else if (!validate_fits(&matching, &window->tokens[at++], pattern, length)) {
 			return false;
 		}
 		pattern = next;
@@ -253,8 +253,8 @@ static size_t find_candidates(const char *language, struct candidate candidates[
 }
 
 /* Tries all candidates at the current token. */
-static size_t look(const struct matching *matching, const struct candidate *candidates,
-                   size_t candidates_count, struct finding *findings, size_t count)
+static size_t validate_look(const struct matching *matching, const struct candidate *candidates,
+                            size_t candidates_count, struct finding *findings, size_t count)
 {
 	const struct window *window = matching->window;
 	const struct scan_token *token = &window->tokens[window->at];
@@ -264,7 +264,7 @@ static size_t look(const struct matching *matching, const struct candidate *cand
 		const struct finding_rule *rule = candidates[i].rule;
 
 		if (candidates[i].may_begin[first] && !is_found(findings, count, rule) &&
-		    matches(*matching, window->at, rule->pattern))
+		    validate_matches(*matching, window->at, rule->pattern))
 			findings[count++] = (struct finding){.rule = rule, .line = token->line};
 	}
 	return count;
@@ -299,6 +299,6 @@ size_t validate(const char *language, const char *code, size_t length,
 
 	scan_begin(&scan, language, code, length);
 	while (effort > 0 && advance(&window, &scan))
-		count = look(&matching, candidates, candidates_count, ret_findings, count);
+		count = validate_look(&matching, candidates, candidates_count, ret_findings, count);
 	return count;
 }

@@ -44,7 +44,7 @@ static const struct option options[] = {
 	{0},
 };
 
-static void print_usage(FILE *to)
+static void tool_print_usage(FILE *to)
 {
 	(void)fputs(
 		"Usage: yett tool [--lines] [OPERATION]\n\n"
@@ -59,7 +59,7 @@ static void print_usage(FILE *to)
 		(void)fprintf(to, "  %-13s %s\n", operation->name, operation->title);
 }
 
-static int list(void)
+static int tool_list(void)
 {
 	json_t *described = json_array(), *all;
 
@@ -74,7 +74,7 @@ static int list(void)
 	return 0;
 }
 
-static void print(const json_t *answer)
+static void tool_print(const json_t *answer)
 {
 	/*
 	 * Terminals also act on Unicode control characters that JSON does not require to be
@@ -87,17 +87,17 @@ static void print(const json_t *answer)
 	(void)fflush(stdout);
 }
 
-static void on_done(struct call *call, void *data)
+static void tool_on_done(struct call *call, void *data)
 {
 	struct tool *tool = data;
 
-	print(call_answer(call));
+	tool_print(call_answer(call));
 	tool->status = statuses[call_outcome(call)];
 	call_free(call);
 	tool->call = NULL;
 }
 
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+static int tool_on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
 {
 	struct tool *tool = data;
 
@@ -107,19 +107,19 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 }
 
 /* Answers an unreadable request like an invalid call. */
-static void refuse(struct tool *tool, const struct yett_error *error)
+static void tool_refuse(struct tool *tool, const struct yett_error *error)
 {
 	json_t *answer = json_pack("{s:o}", "error", problem_json(error));
 
-	print(answer);
+	tool_print(answer);
 	json_decref(answer);
 	tool->status = statuses[CALL_INVALID];
 }
 
 /* Sends one request, and runs the loop until it is answered or a signal comes. */
-static void ask(struct tool *tool, const char *text, size_t length)
+static void tool_ask(struct tool *tool, const char *text, size_t length)
 {
-	const struct call_options how = {.on_done = on_done, .data = tool};
+	const struct call_options how = {.on_done = tool_on_done, .data = tool};
 	struct yett_error error;
 	json_error_t where;
 	json_t *request = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where), *name;
@@ -128,7 +128,7 @@ static void ask(struct tool *tool, const char *text, size_t length)
 		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MALFORMED,
 		                "the request is no JSON object: %.150s",
 		                request ? "it is something else" : where.text);
-		refuse(tool, &error);
+		tool_refuse(tool, &error);
 		json_decref(request);
 		return;
 	}
@@ -138,7 +138,7 @@ static void ask(struct tool *tool, const char *text, size_t length)
 	if (!tool->operation && !json_is_string(name)) {
 		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
 		                "operation: this is missing; yett tool --list has their names");
-		refuse(tool, &error);
+		tool_refuse(tool, &error);
 	} else {
 		tool->call = call_begin(tool->agent,
 		                        tool->operation ? tool->operation : json_string_value(name),
@@ -154,7 +154,7 @@ static void ask(struct tool *tool, const char *text, size_t length)
 }
 
 /* Reads the whole input, up to one byte more than INPUT_MAX. NULL: no memory. */
-static char *read_all(FILE *from, size_t *ret_length)
+static char *tool_read_all(FILE *from, size_t *ret_length)
 {
 	char *bytes = malloc(INPUT_MAX + 1);
 
@@ -168,17 +168,17 @@ static void ask_line(struct tool *tool, const char *text, size_t length)
 	struct yett_error error;
 
 	if (length <= INPUT_MAX) {
-		ask(tool, text, length);
+		tool_ask(tool, text, length);
 		return;
 	}
 	(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 	                "the request is longer than %d bytes", INPUT_MAX);
-	refuse(tool, &error);
+	tool_refuse(tool, &error);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static int on_input(sd_event_source *source, int fd, uint32_t events, void *data)
+static int tool_on_input(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct tool *tool = data;
 
@@ -197,7 +197,7 @@ static void wait_for_input(struct tool *tool)
 {
 	int r = tool->input ? sd_event_source_set_enabled(tool->input, SD_EVENT_ONESHOT)
 	                    : sd_event_add_io(tool->agent->loop, &tool->input, STDIN_FILENO,
-	                                      EPOLLIN, on_input, tool);
+	                                      EPOLLIN, tool_on_input, tool);
 
 	tool->is_readable = r < 0;
 	while (!tool->is_readable && sd_event_run(tool->agent->loop, UINT64_MAX) >= 0)
@@ -206,7 +206,7 @@ static void wait_for_input(struct tool *tool)
 		(void)sd_event_source_set_enabled(tool->input, SD_EVENT_OFF);
 }
 
-static int make_room(struct tool *tool)
+static int tool_make_room(struct tool *tool)
 {
 	size_t room = 2 * (tool->length + READ_SIZE);
 	char *bytes;
@@ -225,7 +225,7 @@ static int make_room(struct tool *tool)
 	return 0;
 }
 
-static void read_some(struct tool *tool)
+static void tool_read_some(struct tool *tool)
 {
 	ssize_t n;
 
@@ -254,9 +254,9 @@ static const char *next_line(struct tool *tool, size_t *ret_length)
 		if (end || tool->has_ended)
 			break;
 		searched = *ret_length;
-		if (make_room(tool) < 0)
+		if (tool_make_room(tool) < 0)
 			return NULL;
-		read_some(tool);
+		tool_read_some(tool);
 	}
 	if (end)
 		*ret_length = (size_t)(end - line);
@@ -279,7 +279,7 @@ static void ask_all(struct tool *tool)
 	size_t length = 0;
 
 	if (!tool->by_lines) {
-		text = read_all(stdin, &length);
+		text = tool_read_all(stdin, &length);
 		if (text)
 			ask_line(tool, text, length);
 		return;
@@ -301,19 +301,19 @@ int tool_main(struct agent *agent, int argc, char **argv)
 			tool.by_lines = true;
 			break;
 		case 'L':
-			return list();
+			return tool_list();
 		case 'h':
-			print_usage(stdout);
+			tool_print_usage(stdout);
 			return 0;
 		default:
 			return FRONT_USAGE;
 		}
 	if (argc - optind > 1) {
-		print_usage(stderr);
+		tool_print_usage(stderr);
 		return FRONT_USAGE;
 	}
 	tool.operation = optind < argc ? argv[optind] : NULL;
-	if (agent_watch_signals(agent, &tool.signals, on_signal, &tool) < 0)
+	if (agent_watch_signals(agent, &tool.signals, tool_on_signal, &tool) < 0)
 		return tool.status;
 	/*
 	 * During a request, these signals cancel the request and end the program. Between requests

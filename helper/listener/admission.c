@@ -61,7 +61,7 @@ void admission_settle(struct admission *a, struct worker *worker)
  * Asks the monitor to end if its connection is old enough. Returns whether it is old enough. The
  * monitor may still run for a moment after that.
  */
-static bool give_way(struct worker *worker, uint64_t now)
+static bool admission_give_way(struct worker *worker, uint64_t now)
 {
 	if (!worker || now - worker->since_ms < UNPROVEN_OLD_MS)
 		return false;
@@ -69,14 +69,14 @@ static bool give_way(struct worker *worker, uint64_t now)
 	return true;
 }
 
-static struct worker *older(struct worker *a, struct worker *b)
+static struct worker *admission_older(struct worker *a, struct worker *b)
 {
 	return a && a->since_ms <= b->since_ms ? a : b;
 }
 
 /* Checks the numbers of connections and the user's debt. Returns 0, or why it refuses. */
-static enum closer_reason admit(struct admission *a, struct worker *workers, size_t count,
-                                uid_t uid)
+static enum closer_reason admission_admit(struct admission *a, struct worker *workers, size_t count,
+                                          uid_t uid)
 {
 	uint64_t now = clock_now_ms(), *debt = debt_of(a, uid);
 	size_t all = 0, of_user = 0, unproven = 0, unproven_of_user = 0;
@@ -94,9 +94,9 @@ static enum closer_reason admit(struct admission *a, struct worker *workers, siz
 		unproven += is_unproven;
 		unproven_of_user += is_users && is_unproven;
 		if (is_unproven)
-			oldest = older(oldest, worker);
+			oldest = admission_older(oldest, worker);
 		if (is_users && is_unproven)
-			oldest_of_user = older(oldest_of_user, worker);
+			oldest_of_user = admission_older(oldest_of_user, worker);
 		if (is_users)
 			admission_settle(a, worker);
 	}
@@ -113,8 +113,8 @@ static enum closer_reason admit(struct admission *a, struct worker *workers, siz
 	 * under the limit for all users.
 	 */
 	if (unproven_of_user >= UNPROVEN_PER_USER_MAX
-	            ? !give_way(oldest_of_user, now)
-	            : unproven >= UNPROVEN_MAX && !give_way(oldest, now))
+	            ? !admission_give_way(oldest_of_user, now)
+	            : unproven >= UNPROVEN_MAX && !admission_give_way(oldest, now))
 		return unproven_of_user >= UNPROVEN_PER_USER_MAX ? CLOSER_TOO_OFTEN : CLOSER_FULL;
 	*debt = (*debt > now ? *debt : now) + UNPROVEN_COST_MS;
 	return 0;
@@ -146,7 +146,7 @@ static struct worker *find_next(const struct admission *a, struct worker *worker
 		*ret_waits = *ret_waits || workers[i].is_waiting;
 		if (workers[i].is_waiting &&
 		    (workers[i].uid == 0 || begun[slot_of(a, workers[i].uid)] < most))
-			next = next ? older(next, &workers[i]) : &workers[i];
+			next = next ? admission_older(next, &workers[i]) : &workers[i];
 	}
 	return next;
 }
@@ -185,7 +185,7 @@ bool admission_give_turns(struct admission *a, struct worker *workers, size_t co
  * that namespace, as with one that root made for other users, `uid` stays as it is. Needs
  * CAP_SYS_PTRACE. See ioctl_ns(2).
  */
-static int is_elsewhere(const struct admission *a, pid_t pid, uid_t *uid)
+static int admission_is_elsewhere(const struct admission *a, pid_t pid, uid_t *uid)
 {
 	char path[32];
 	struct stat st;
@@ -228,10 +228,10 @@ enum closer_reason admission_examine(struct admission *a, const struct ucred *pe
 	int elsewhere;
 
 	*ret_uid = peer->uid;
-	elsewhere = is_elsewhere(a, peer->pid, ret_uid);
+	elsewhere = admission_is_elsewhere(a, peer->pid, ret_uid);
 	return elsewhere < 0 || (elsewhere && !allows_confined)
 	               ? CLOSER_CONFINED
-	               : admit(a, workers, count, *ret_uid);
+	               : admission_admit(a, workers, count, *ret_uid);
 }
 
 int admission_open(struct admission *a, int listening)

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int start(const struct setup_host *host, int listening, struct program *ret_program)
+static int listener_audit_program_start(const struct setup_host *host, int listening,
+                                        struct program *ret_program)
 {
 	const struct policy *policy = host->policy;
 	char id[16], fd[16], most[24], user[24];
@@ -42,11 +43,11 @@ void audit_program_start(struct audit_program *audit, const struct setup_host *h
 	if (audit->listening < 0)
 		r = audit->listening = registry_listen(&host->reserve, AUDIT_SOCKET);
 	if (r >= 0)
-		r = start(host, audit->listening, &program);
+		r = listener_audit_program_start(host, audit->listening, &program);
 	audit->socket = program.socket;
 	if (r >= 0)
-		fd_close(audit_tell(host, &(struct audit_record){.kind = AUDIT_POLICY},
-		                    &host->policy->memory, 1));
+		fd_close(audit_report(host, &(struct audit_record){.kind = AUDIT_POLICY},
+		                      &host->policy->memory, 1));
 	else if (!audit->has_failed)
 		log_line(LOG_LEVEL_ERROR, "yett-audit cannot be started: %s", strerror(-r));
 	audit->has_failed = r < 0;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-static int start(const struct closer *closer)
+static int closer_start(const struct closer *closer)
 {
 	char id[16];
 	char *argv[] = {(char *)"yett-closer", id, NULL};
@@ -40,7 +40,7 @@ static bool is_empty(int connection)
  * caller has raised privilege: CAP_SYS_ADMIN lifts the limit on descriptors in flight. unix(7),
  * ETOOMANYREFS
  */
-static void hand_over(struct closer *closer, int connection, enum closer_reason reason)
+static void closer_hand_over(struct closer *closer, int connection, enum closer_reason reason)
 {
 	/*
 	 * If yett-closer does not keep up, closing this socket makes it exit, and its exit closes
@@ -48,7 +48,7 @@ static void hand_over(struct closer *closer, int connection, enum closer_reason 
 	 */
 	for (int attempt = 0; attempt < 2; attempt++, closer->socket = fd_close(closer->socket)) {
 		if (closer->socket < 0)
-			closer->socket = start(closer);
+			closer->socket = closer_start(closer);
 		if (closer->socket < 0 || frame_send(closer->socket, &reason, sizeof reason,
 		                                     &connection, 1, MSG_DONTWAIT) < 0)
 			continue;
@@ -64,6 +64,6 @@ int closer_take(struct closer *closer, int connection, enum closer_reason reason
 	if (reason == CLOSER_HUNG_UP && is_empty(connection))
 		return fd_close(connection), 0;
 	if (privilege_raise() == 0)
-		hand_over(closer, connection, reason);
+		closer_hand_over(closer, connection, reason);
 	return privilege_lower();
 }

@@ -148,7 +148,7 @@ static int load_here(struct listener *l, struct yett_error *error)
  * Loads in the mount namespace of process 1, where paths mean what they mean on the host: the
  * service manager may have put the listener into another one.
  */
-static int load(struct listener *l, struct yett_error *error)
+static int listener_load(struct listener *l, struct yett_error *error)
 {
 	int r = place_enter(l->place.mount_ns, CLONE_NEWNS);
 
@@ -192,7 +192,7 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));
 	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1) {
-		/* Wait for its turn: see hand_over(). */
+		/* Wait for its turn: see listener_hand_over(). */
 		(void)!recv(control, &byte, sizeof byte, 0);
 		r = monitor_serve(&monitor, steal_fd(&frame->fds[0]));
 	}
@@ -243,7 +243,7 @@ static void remove_worker(struct listener *l, size_t i)
  * Until then the monitor neither serves nor closes the connection, so that the listener cannot be
  * the last to close it: see closer.h.
  */
-static bool hand_over(struct listener *l, int socket, uid_t uid)
+static bool listener_hand_over(struct listener *l, int socket, uid_t uid)
 {
 	for (size_t i = l->workers_count; i > 0; i--) {
 		struct worker *worker = &l->workers[i - 1];
@@ -297,7 +297,7 @@ static bool handle_connection(struct listener *l)
 		                 : admission_examine(&l->admission, &peer,
 		                                     allows_confined(l->policy), l->workers,
 		                                     l->workers_count, &uid);
-		if (!reason && !hand_over(l, socket, uid))
+		if (!reason && !listener_hand_over(l, socket, uid))
 			reason = CLOSER_NO_PROCESS;
 		if (privilege_lower() < 0)
 			l->is_over = true;
@@ -307,7 +307,7 @@ static bool handle_connection(struct listener *l)
 	return true;
 }
 
-static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
+static struct user *listener_find_user(struct listener *l, uid_t uid, gid_t gid)
 {
 	size_t oldest = 0;
 
@@ -339,7 +339,7 @@ static unsigned fitness(const struct spare *spare, uint32_t profile)
  * Takes a pre-started supervisor of the user, preferably one of the profile; returns its socket, or
  * -1 if there is none. Skips supervisors that have died: their end of the socket is closed.
  */
-static int take_spare(struct user *user, uint32_t profile)
+static int listener_take_spare(struct user *user, uint32_t profile)
 {
 	while (user->spares_count) {
 		size_t i = user->spares_count - 1;
@@ -363,25 +363,25 @@ static int take_spare(struct user *user, uint32_t profile)
  */
 static void handle_worker(struct listener *l, size_t i)
 {
-	struct monitor_wish wish;
+	struct monitor_need need;
 	struct user *user;
 	int socket;
-	ssize_t n = recv(l->workers[i].control, &wish, sizeof wish, MSG_DONTWAIT);
+	ssize_t n = recv(l->workers[i].control, &need, sizeof need, MSG_DONTWAIT);
 
 	if (n < 0 && errno == EAGAIN)
 		return;
-	if (n != sizeof wish) {
+	if (n != sizeof need) {
 		remove_worker(l, i);
 		return;
 	}
-	user = find_user(l, wish.uid, wish.gid);
+	user = listener_find_user(l, need.uid, need.gid);
 	user->last_used_ms = clock_now_ms();
 	/*
 	 * A monitor of the previous policy may send an index into that policy's table. That monitor
 	 * sees from the generation that its policy is outdated.
 	 */
-	user->profile = wish.profile < l->policy->profiles_count ? wish.profile : 0;
-	socket = take_spare(user, wish.profile);
+	user->profile = need.profile < l->policy->profiles_count ? need.profile : 0;
+	socket = listener_take_spare(user, need.profile);
 	(void)!privilege_send(l->workers[i].control, "", 1, &socket, socket >= 0);
 	fd_close(socket);
 }
@@ -488,7 +488,7 @@ static void reload(struct listener *l)
 	notify_send(&l->notify, "RELOADING=1");
 	r = privilege_raise(); /* to build the new templates: mounts and namespaces */
 	if (r == 0)
-		r = load(l, &error);
+		r = listener_load(l, &error);
 	notify_send(&l->notify, "READY=1");
 	if (r != 0)
 		log_line(LOG_LEVEL_ERROR, "the policy was not loaded anew: %s",
@@ -553,7 +553,7 @@ static void handle_signal(struct listener *l)
  * of the listening socket, which the service manager owns, and so starts the next listener. Returns
  * how many milliseconds nothing needs to be done.
  */
-static int watch(struct listener *l)
+static int listener_watch(struct listener *l)
 {
 	uint64_t now = clock_now_ms(), wait_ms = AUDIT_SWEEP_MS,
 		 idle_exit_ms = l->policy->record ? 0 : l->options->idle_exit_ms;
@@ -583,17 +583,17 @@ static int watch(struct listener *l)
 	return (int)(idle_exit_ms && idle_exit_ms < wait_ms ? idle_exit_ms : wait_ms);
 }
 
-static void loop(struct listener *l)
+static void listener_loop(struct listener *l)
 {
 	bool has_work = true;
 	int taken;
 
 	l->busy_ms = l->alive_ms = l->swept_ms = clock_now_ms();
 	/*
-	 * watch() runs before each wait. A client that connects after the listener decided to end
-	 * stays in the queue of the listening socket.
+	 * listener_watch() runs before each wait. A client that connects after the listener decided
+	 * to end stays in the queue of the listening socket.
 	 */
-	for (int wait_ms = watch(l), r; !l->is_over; wait_ms = watch(l)) {
+	for (int wait_ms = listener_watch(l), r; !l->is_over; wait_ms = listener_watch(l)) {
 		size_t count = l->workers_count;
 		bool waits = admission_give_turns(&l->admission, l->workers, count);
 
@@ -635,7 +635,7 @@ static void loop(struct listener *l)
 	}
 }
 
-static int take_signals(struct listener *l)
+static int listener_take_signals(struct listener *l)
 {
 	sigset_t set;
 
@@ -697,10 +697,10 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	            : privilege_take(PRIVILEGE_BUILD);
 	if (r == 0) {
 		place_open(&l->place);
-		r = load(l, error);
+		r = listener_load(l, error);
 	}
 	if (r == 0)
-		r = take_signals(l);
+		r = listener_take_signals(l);
 	if (r == 0)
 		r = privilege_take(PRIVILEGE_LISTENER);
 	if (r != 0)
@@ -712,7 +712,7 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 			? "; no BPF can be used, so connections are caught at the ports of rules alone"
 			: "");
 	notify_send(&l->notify, "READY=1");
-	loop(l);
+	listener_loop(l);
 	notify_send(&l->notify, "STOPPING=1");
 	for (size_t i = 0; i < l->users_count; i++)
 		drop_spares(&l->users[i]);

@@ -11,7 +11,7 @@ static bool is_administrators(int fd, mode_t type, struct stat *st)
 	       !(st->st_mode & 022) && (st->st_mode & S_IFMT) == type;
 }
 
-static bool is_in_file(int directory, const char *file, const char *line)
+static bool monitor_keys_is_in_file(int directory, const char *file, const char *line)
 {
 	_cleanup_fd_ int fd =
 		openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -61,7 +61,7 @@ int keys_find(const struct policy *policy, const char *line,
 		found = bsearch(line, policy->enrolled, policy->enrolled_count, sizeof *found,
 		                compare_line);
 		if (!found || !key_line_principal(found->file, principal) ||
-		    !is_in_file(fd, found->file, line))
+		    !monitor_keys_is_in_file(fd, found->file, line))
 			return -ENOENT;
 		memcpy(ret_principal, principal, sizeof principal);
 		return 0;
@@ -71,7 +71,7 @@ int keys_find(const struct policy *policy, const char *line,
 		return -ENOMEM;
 	for (struct dirent *entry; r <= 0 && (entry = readdir(entries));) {
 		if (!key_line_principal(entry->d_name, principal) ||
-		    !is_in_file(fd, entry->d_name, line))
+		    !monitor_keys_is_in_file(fd, entry->d_name, line))
 			continue;
 		r = r ? 0
 		      : error_set(

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "helper/policy/policy.h"
-#include "protocol/message_told.h"
+#include "protocol/message_state.h"
 
 /*
  * Looks for the line in the files NAME.pub of the policy's keys directory. Returns 0 if the key is

@@ -100,7 +100,7 @@ struct reply {
  * ceilings for the peer, over all connections of the user. Done here, because a compromised decider
  * would not count. Returns 0, RESOURCE_LIMIT or -errno.
  */
-static int count(const struct monitor *m, bool is_creation, struct yett_error *error)
+static int monitor_count(const struct monitor *m, bool is_creation, struct yett_error *error)
 {
 	const struct policy_grant *least = NULL;
 	uint32_t most = 0, bound;
@@ -124,7 +124,7 @@ static int count(const struct monitor *m, bool is_creation, struct yett_error *e
 	                 (uint32_t)(least - m->policy->grants));
 }
 
-static int find_key(struct monitor *m, struct reply *reply)
+static int monitor_find_key(struct monitor *m, struct reply *reply)
 {
 	const struct decider_key *asked = &m->ask->key;
 	struct decider_answer_key *key = &reply->answer.key;
@@ -158,7 +158,7 @@ static int find_key(struct monitor *m, struct reply *reply)
 }
 
 /* The decider must not choose the id: it could choose that of another sandbox. */
-static int make_id(char id[static PLAN_ID_SIZE])
+static int monitor_make_id(char id[static PLAN_ID_SIZE])
 {
 	uint64_t number;
 
@@ -168,7 +168,7 @@ static int make_id(char id[static PLAN_ID_SIZE])
 	return 0;
 }
 
-static int admit(struct monitor *m, struct reply *reply)
+static int monitor_admit(struct monitor *m, struct reply *reply)
 {
 	struct plan *plan = &m->ask->plan;
 	int r = admit_unpack(plan, m->ask->length);
@@ -185,27 +185,27 @@ static int admit(struct monitor *m, struct reply *reply)
 	return r < 0 || m->means ? r : admit_check(m->policy, &m->peer, plan, &reply->answer.error);
 }
 
-static int create(struct monitor *m, struct reply *reply)
+static int monitor_create(struct monitor *m, struct reply *reply)
 {
-	int r = admit(m, reply);
+	int r = monitor_admit(m, reply);
 
 	if (r == 0 && !m->ask->plan.is_dry)
-		r = count(m, true, &reply->answer.error);
+		r = monitor_count(m, true, &reply->answer.error);
 	if (r == 0)
-		r = make_id(m->ask->plan.id);
+		r = monitor_make_id(m->ask->plan.id);
 	memcpy(reply->answer.id, m->ask->plan.id, sizeof reply->answer.id);
 	return r == 0 ? supervisors_begin(m, &reply->fds[0], &reply->answer.error) : r;
 }
 
-static int mount_shares(struct monitor *m, struct reply *reply)
+static int monitor_mount_shares(struct monitor *m, struct reply *reply)
 {
-	int r = admit(m, reply);
+	int r = monitor_admit(m, reply);
 
 	m->ask->plan.id[PLAN_ID_SIZE - 1] = '\0';
 	return r == 0 ? supervisors_mount(m, &reply->fds[0], &reply->answer.error) : r;
 }
 
-static int ask(struct monitor *m, struct reply *reply)
+static int monitor_ask(struct monitor *m, struct reply *reply)
 {
 	m->ask->request.id[PLAN_ID_SIZE - 1] = '\0';
 	m->ask->request.asker = m->asker;
@@ -220,34 +220,34 @@ static bool is_asked_for(const struct monitor *m, const struct decider_records *
 	       (!*asked->id || strcmp(asked->id, record->id) == 0);
 }
 
-static int tell_records(struct monitor *m, struct reply *reply)
+static int report_records(struct monitor *m, struct reply *reply)
 {
 	_cleanup_(fd_entries_close) DIR *entries =
 		fd_entries(m->host->reserve.dirs[RESERVE_RANGES]);
 	int memfd = memfd_create("yett-records", MFD_CLOEXEC), r = memfd < 0 ? -errno : 0;
-	struct decider_record told = {0};
+	struct decider_record reports = {0};
 	struct cgroup cgroup;
 
 	m->ask->records.id[PLAN_ID_SIZE - 1] = '\0';
 	reply->fds[0] = memfd;
-	while (r == 0 && registry_next(entries, &told.record)) {
-		if (!is_asked_for(m, &m->ask->records, &told.record))
+	while (r == 0 && registry_next(entries, &reports.record)) {
+		if (!is_asked_for(m, &m->ask->records, &reports.record))
 			continue;
 		if (m->ask->records.with_usage) {
-			cgroup_find(&m->host->cgroups, told.record.uid, told.record.cgroup,
+			cgroup_find(&m->host->cgroups, reports.record.uid, reports.record.cgroup,
 			            &cgroup);
-			cgroup_read_usage(&cgroup, UINT32_MAX, &told.usage);
-			cgroup_count_processes(&cgroup, &told.usage);
-			cgroup_usage_since(&told.record.before, &told.usage);
+			cgroup_read_usage(&cgroup, UINT32_MAX, &reports.usage);
+			cgroup_count_processes(&cgroup, &reports.usage);
+			cgroup_usage_since(&reports.record.before, &reports.usage);
 			cgroup_close(&cgroup);
 		}
 		reply->answer.count++;
-		r = write(memfd, &told, sizeof told) == sizeof told ? 0 : -EIO;
+		r = write(memfd, &reports, sizeof reports) == sizeof reports ? 0 : -EIO;
 	}
 	return r;
 }
 
-static int tell_totals(struct monitor *m, struct reply *reply)
+static int monitor_report_totals(struct monitor *m, struct reply *reply)
 {
 	if (!admit_is_administrator(&m->peer))
 		return -EPERM;
@@ -256,7 +256,7 @@ static int tell_totals(struct monitor *m, struct reply *reply)
 }
 
 /* The supervisor has closed the client's connection. */
-static int taken(struct monitor *m, _unused_ struct reply *reply)
+static int monitor_taken(struct monitor *m, _unused_ struct reply *reply)
 {
 	m->taker = fd_close(m->taker);
 	return 0;
@@ -272,7 +272,7 @@ static int streams_stay(struct monitor *m, _unused_ struct reply *reply)
  * Discards the client's next packet in a child process, because closing descriptors that a client
  * made may block for as long as the client chose. See frame_drop().
  */
-static int drop(struct monitor *m, struct reply *reply)
+static int monitor_drop(struct monitor *m, struct reply *reply)
 {
 	pid_t pid = fork();
 	struct pollfd wait = {.events = POLLIN};
@@ -300,7 +300,7 @@ static int drop(struct monitor *m, struct reply *reply)
 	return 0;
 }
 
-static int sweep(struct monitor *m, _unused_ struct reply *reply)
+static int monitor_sweep(struct monitor *m, _unused_ struct reply *reply)
 {
 	/* Wait, so that a decider that sends ACT_LOST in a loop runs one sweep at a time. */
 	(void)!kernel_wait_end(supervisors_sweep(m), DROP_MS);
@@ -333,11 +333,11 @@ static int refused(struct monitor *m, _unused_ struct reply *reply)
 		return -EPROTO;
 	log_refusal(m, error);
 	if (m->host)
-		audit_leave(audit_tell(m->host,
-		                       &(struct audit_record){.kind = AUDIT_REFUSED,
-		                                              .asker = m->asker,
-		                                              .error = *error},
-		                       NULL, 0));
+		audit_leave(audit_report(m->host,
+		                         &(struct audit_record){.kind = AUDIT_REFUSED,
+		                                                .asker = m->asker,
+		                                                .error = *error},
+		                         NULL, 0));
 	return 0;
 }
 
@@ -345,7 +345,7 @@ static int refused(struct monitor *m, _unused_ struct reply *reply)
  * Appends to the memfd of the rules. The monitor does not look at them: the programs that apply the
  * rules check them.
  */
-static int take_rules(struct monitor *m, _unused_ struct reply *reply)
+static int monitor_take_rules(struct monitor *m, _unused_ struct reply *reply)
 {
 	if (m->rules < 0)
 		m->rules = memfd_create("yett-rules", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -360,7 +360,7 @@ static const struct {
 	/* size of the request; 0: it varies */
 	size_t size;
 	/* The decider expects no answer. */
-	bool is_told;
+	bool is_reported;
 	/* It needs `m->host`: without one, nothing can be built. */
 	bool takes_host;
 	/* It is refused if the policy of the connection is not in force any more. */
@@ -368,18 +368,18 @@ static const struct {
 	/* It uses the rules from ACT_RULES, which are dropped after it. */
 	bool uses_rules;
 } acts[ACTS] = {
-	[ACT_KEY] = {find_key, sizeof(struct decider_key), false, false, false},
-	[ACT_CREATE] = {create, 0, false, true, true, true},
-	[ACT_ASK] = {ask, sizeof(struct supervisor_request), false, true, true, true},
-	[ACT_RECORDS] = {tell_records, sizeof(struct decider_records), false, true, true},
-	[ACT_TOTALS] = {tell_totals, 0, false, true, true},
-	[ACT_TAKEN] = {taken, 0, true, false, false},
+	[ACT_KEY] = {monitor_find_key, sizeof(struct decider_key), false, false, false},
+	[ACT_CREATE] = {monitor_create, 0, false, true, true, true},
+	[ACT_ASK] = {monitor_ask, sizeof(struct supervisor_request), false, true, true, true},
+	[ACT_RECORDS] = {report_records, sizeof(struct decider_records), false, true, true},
+	[ACT_TOTALS] = {monitor_report_totals, 0, false, true, true},
+	[ACT_TAKEN] = {monitor_taken, 0, true, false, false},
 	[ACT_STREAMS] = {streams_stay, 0, true, false, false},
-	[ACT_DROP] = {drop, 0, false, false, false},
-	[ACT_LOST] = {sweep, 0, false, true, false},
+	[ACT_DROP] = {monitor_drop, 0, false, false, false},
+	[ACT_LOST] = {monitor_sweep, 0, false, true, false},
 	[ACT_LOG] = {write_log, 0, true, false, false},
-	[ACT_RULES] = {take_rules, 0, true, true, true},
-	[ACT_MOUNT] = {mount_shares, 0, false, true, true},
+	[ACT_RULES] = {monitor_take_rules, 0, true, true, true},
+	[ACT_MOUNT] = {monitor_mount_shares, 0, false, true, true},
 	[ACT_REFUSED] = {refused, sizeof(struct yett_error), true, false, false},
 };
 
@@ -387,7 +387,7 @@ static const struct {
  * Handles one request of the decider. Returns 0, or -errno if the request is malformed or the
  * decider is gone: then the connection is over.
  */
-static int serve(struct monitor *m)
+static int monitor_monitor_serve(struct monitor *m)
 {
 	struct iovec parts[] = {{&m->ask->act, sizeof m->ask->act},
 	                        {&m->ask->key, sizeof *m->ask - offsetof(struct decider_ask, key)}};
@@ -410,8 +410,8 @@ static int serve(struct monitor *m)
 		                           "the connection has ended")
 		               : supervisors_check_policy(m, &reply.answer.error);
 	if (r == 0 && (act == ACT_KEY ||
-	               (acts[act].is_of_policy && !acts[act].is_told && m->acts_left-- == 0))) {
-		r = count(m, false, &reply.answer.error);
+	               (acts[act].is_of_policy && !acts[act].is_reported && m->acts_left-- == 0))) {
+		r = monitor_count(m, false, &reply.answer.error);
 		m->acts_left = r == 0 ? ACTS_OF_REQUEST : 0;
 	}
 	if (r == 0)
@@ -423,7 +423,7 @@ static int serve(struct monitor *m)
 		*m->is_proven = true;
 	if (acts[act].uses_rules)
 		m->rules = fd_close(m->rules);
-	r = acts[act].is_told
+	r = acts[act].is_reported
 	            ? r < 0 ? r : 0
 	            : privilege_send(m->decider.socket, &reply.answer, sizeof reply.answer,
 	                             reply.fds, (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
@@ -434,7 +434,7 @@ static int serve(struct monitor *m)
 }
 
 /* Sends the connection to the decider, which sends a hello or the refusal. */
-static int begin(const struct monitor *m, const struct yett_error *refused)
+static int monitor_begin(const struct monitor *m, const struct yett_error *refused)
 {
 	struct decider_begin begin = {.refused = *refused,
 	                              .peer = m->peer,
@@ -453,7 +453,7 @@ static int begin(const struct monitor *m, const struct yett_error *refused)
  */
 static int begin_anew(struct monitor *m, const struct yett_error *refused)
 {
-	int r = begin(m, refused);
+	int r = monitor_begin(m, refused);
 
 	if (r != -EPIPE)
 		return r;
@@ -463,14 +463,14 @@ static int begin_anew(struct monitor *m, const struct yett_error *refused)
 	program_end(&m->decider);
 	m->decider_id = fd_close(m->decider_id);
 	r = start_decider(m, m->reader.libexec);
-	return r < 0 ? r : begin(m, refused);
+	return r < 0 ? r : monitor_begin(m, refused);
 }
 
 /*
  * Ends a connection that was granted nothing, because the listener wants to make room for others,
  * or has exited.
  */
-static void give_way(const struct monitor *m, bool is_over)
+static void monitor_give_way(const struct monitor *m, bool is_over)
 {
 	struct yett_error error = {0};
 
@@ -483,7 +483,7 @@ static void give_way(const struct monitor *m, bool is_over)
 }
 
 /* Serves the decider until the connection must end. Returns -errno if the decider caused that. */
-static int loop(struct monitor *m)
+static int monitor_loop(struct monitor *m)
 {
 	int r = 0, timeout_ms = FORGET_AFTER_MS;
 
@@ -521,12 +521,12 @@ static int loop(struct monitor *m)
 			continue;
 		}
 		if (wait[3].revents) {
-			give_way(m, wait[3].revents & POLLHUP);
+			monitor_give_way(m, wait[3].revents & POLLHUP);
 			return 0;
 		}
 		if (ready > 0 && wait[0].revents) {
 			timeout_ms = FORGET_AFTER_MS;
-			r = serve(m);
+			r = monitor_monitor_serve(m);
 		} else if (ready == 0 && timeout_ms == FORGET_AFTER_MS) {
 			/* Free memory: an idle sandbox should cost little. */
 			timeout_ms = m->pool >= 0 ? SPARES_MS : -1;
@@ -550,13 +550,13 @@ void monitor_report(const char *libexec, int socket, int r, struct yett_error *e
 		(void)error_set(error, YETT_E_INIT_FAILED, 0, "the helper cannot serve: %s",
 		                strerror(-r));
 	m.socket = socket;
-	if (start_decider(&m, libexec) == 0 && begin(&m, error) == 0)
+	if (start_decider(&m, libexec) == 0 && monitor_begin(&m, error) == 0)
 		(void)!kernel_wait_end(m.decider.pid, DROP_MS);
 	program_end(&m.decider);
 }
 
 /* Logs how the decider ended, unless it exited in order after it had closed the connection. */
-static void tell_end(const struct monitor *m)
+static void report_end(const struct monitor *m)
 {
 	siginfo_t info = {0};
 	struct yett_error error = {0};
@@ -602,8 +602,8 @@ int monitor_serve(struct monitor *m, int socket)
 	if (error.code)
 		log_refusal(m, &error);
 	r = r < 0 ? r : begin_anew(m, &error);
-	if (r == 0 && loop(m) < 0)
-		tell_end(m);
+	if (r == 0 && monitor_loop(m) < 0)
+		report_end(m);
 	/*
 	 * Not closed here: closing could block on what is queued (SO_LINGER). Our exit closes the
 	 * socket without that.

@@ -143,7 +143,7 @@ void monitor_free(struct monitor *monitor);
  * Monitor → listener: requests a pre-started supervisor for this user. The listener answers with
  * one byte, and the supervisor's socket if there is one.
  */
-struct monitor_wish {
+struct monitor_need {
 	uid_t uid;
 	gid_t gid;
 	/* Profile of the requested sandbox: a supervisor of this profile is preferred. */

@@ -28,7 +28,8 @@ void reader_free(struct reader *reader)
 	*reader = (struct reader){.libexec = reader->libexec, .program = PROGRAM_NONE};
 }
 
-static int send_question(struct reader *reader, const struct peer *peer, const char *line)
+static int reader_client_send_question(struct reader *reader, const struct peer *peer,
+                                       const char *line)
 {
 	struct reader_question question = {.peer = *peer, .wants_key = line};
 	int r = reader->program.pid > 0 ? 0 : reader_start(reader->libexec, reader);
@@ -40,7 +41,8 @@ static int send_question(struct reader *reader, const struct peer *peer, const c
 	              : r;
 }
 
-static int take_answer(const struct reader *reader, struct peer *peer, struct reader_answer *answer)
+static int reader_client_take_answer(const struct reader *reader, struct peer *peer,
+                                     struct reader_answer *answer)
 {
 	struct peer_names *names = &answer->names;
 	uint64_t deadline_ms = clock_now_ms() + DEADLINE_MS;
@@ -65,22 +67,22 @@ static int take_answer(const struct reader *reader, struct peer *peer, struct re
 
 void reader_begin(struct reader *reader, const struct peer *peer)
 {
-	reader->is_asked = send_question(reader, peer, NULL) == 0;
+	reader->is_asked = reader_client_send_question(reader, peer, NULL) == 0;
 }
 
 int reader_ask(struct reader *reader, struct peer *peer, const char *line, bool *ret_is_first,
                struct yett_error *error)
 {
 	_cleanup_free_ struct reader_answer *answer = calloc(1, sizeof *answer);
-	bool is_told = reader->is_asked;
+	bool is_reported = reader->is_asked;
 	int r = answer ? 0 : -ENOMEM;
 
-	if (r == 0 && is_told)
-		r = take_answer(reader, peer, answer);
+	if (r == 0 && is_reported)
+		r = reader_client_take_answer(reader, peer, answer);
 	reader->is_asked = false;
-	if (r == 0 && (line || (!is_told && !*peer->names.user))) {
-		r = send_question(reader, peer, line);
-		r = r ? r : take_answer(reader, peer, answer);
+	if (r == 0 && (line || (!is_reported && !*peer->names.user))) {
+		r = reader_client_send_question(reader, peer, line);
+		r = r ? r : reader_client_take_answer(reader, peer, answer);
 	}
 	if (r < 0) {
 		reader_free(reader);

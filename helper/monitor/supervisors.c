@@ -38,7 +38,7 @@ static int receive_fd(int socket, void *bytes, size_t size, int *ret_fd)
  * the templates that were built before it was forked. The template of its own profile is among
  * them.
  */
-static int take_spare(struct monitor *m, int *ret_socket)
+static int supervisors_take_spare(struct monitor *m, int *ret_socket)
 {
 	struct supervisor_ready ready;
 
@@ -56,15 +56,15 @@ static int take_spare(struct monitor *m, int *ret_socket)
  * -ESTALE if the listener is gone, does not answer, or has another policy by now: then every
  * further request of this connection is refused.
  */
-static int wish(struct monitor *m, int *ret_socket)
+static int supervisors_need(struct monitor *m, int *ret_socket)
 {
-	struct monitor_wish wish = {m->peer.uid, m->peer.gid, m->ask->plan.profile};
+	struct monitor_need need = {m->peer.uid, m->peer.gid, m->ask->plan.profile};
 	char word;
 
 	if (m->listener < 0)
-		return take_spare(m, ret_socket);
+		return supervisors_take_spare(m, ret_socket);
 	*ret_socket = -1;
-	m->is_outdated = send(m->listener, &wish, sizeof wish, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
+	m->is_outdated = send(m->listener, &need, sizeof need, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
 	                 fd_poll(m->listener, POLLIN, WISH_DEADLINE_MS) <= 0 ||
 	                 receive_fd(m->listener, &word, sizeof word, ret_socket) < 0 ||
 	                 *m->generation != m->policy->generation;
@@ -150,8 +150,8 @@ static int start_supervisor(struct monitor *m, int *ret_socket)
 	return 0;
 }
 
-static int give_order(const struct monitor *m, const struct supervisor_request *request,
-                      int supervisor)
+static int supervisors_give_order(const struct monitor *m, const struct supervisor_request *request,
+                                  int supervisor)
 {
 	const struct plan *plan = &m->ask->plan;
 
@@ -199,17 +199,17 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 	if (r > 0)
 		return r;
 	if (r == 0)
-		r = wish(m, &socket);
+		r = supervisors_need(m, &socket);
 	if (r == -ESTALE)
 		return supervisors_check_policy(m, error);
 	if (r == 0)
-		r = give_order(m, NULL, socket);
+		r = supervisors_give_order(m, NULL, socket);
 	/* No supervisor was pre-started, or it has died since. */
 	if (r == -ENOENT || r == -EPIPE) {
 		socket = fd_close(socket);
 		r = start_supervisor(m, &socket);
 		if (r == 0)
-			r = give_order(m, NULL, socket);
+			r = supervisors_give_order(m, NULL, socket);
 	}
 	if (r < 0) {
 		/* The supervisor may be receiving the client's packet. */
@@ -229,7 +229,7 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
  * Connects to the supervisor of the sandbox with this id, if the peer may see that sandbox. Returns
  * a socket, or -errno.
  */
-static int find(const struct monitor *m, const char *id)
+static int supervisors_find(const struct monitor *m, const char *id)
 {
 	_cleanup_(fd_entries_close) DIR *entries =
 		fd_entries(m->host->reserve.dirs[RESERVE_RANGES]);
@@ -242,7 +242,7 @@ static int find(const struct monitor *m, const char *id)
 }
 
 /* The request did not reach a supervisor. */
-static int refuse(int r, int *socket, struct yett_error *error)
+static int supervisors_refuse(int r, int *socket, struct yett_error *error)
 {
 	*socket = fd_close(*socket);
 	if (r == -ENOENT || r == -ECONNREFUSED || r == -EPIPE)
@@ -258,7 +258,7 @@ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel,
 	bool takes_channel = request->action == MANAGE_ATTACH || request->action == MANAGE_FOLLOW;
 	int channel[2] = {-1, -1}, rules = request->action == MANAGE_NETWORK ? m->rules : -1, r;
 
-	r = *ret_socket = find(m, request->id);
+	r = *ret_socket = supervisors_find(m, request->id);
 	if (r >= 0 && takes_channel &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		r = -errno;
@@ -273,7 +273,7 @@ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel,
 	if (r == 0)
 		return 0;
 	*ret_channel = fd_close(*ret_channel);
-	return refuse(r, ret_socket, error);
+	return supervisors_refuse(r, ret_socket, error);
 }
 
 int supervisors_mount(struct monitor *m, int *ret_socket, struct yett_error *error)
@@ -283,14 +283,14 @@ int supervisors_mount(struct monitor *m, int *ret_socket, struct yett_error *err
 	int r;
 
 	memcpy(request.id, m->ask->plan.id, sizeof request.id);
-	r = *ret_socket = find(m, request.id);
+	r = *ret_socket = supervisors_find(m, request.id);
 	if (r >= 0) {
-		r = give_order(m, &request, *ret_socket);
+		r = supervisors_give_order(m, &request, *ret_socket);
 		/* The supervisor may be receiving the client's packet. */
 		m->is_over = r < 0;
 	}
 	if (r < 0)
-		return refuse(r, ret_socket, error);
+		return supervisors_refuse(r, ret_socket, error);
 	lend_connection(m, *ret_socket);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* See admit.h. */
 #include "helper/plan/admit.h"
-#include "protocol/message_told.h"
+#include "protocol/message_state.h"
 
 #include <string.h>
 

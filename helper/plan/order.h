@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "protocol/message_told.h"
+#include "protocol/message_state.h"
 
 #include <stdint.h>
 
@@ -38,7 +38,7 @@ enum init_word {
 	INIT_WORD_CHANNEL = 'c', /* with one descriptor: another exec channel */
 	INIT_WORD_KILL = 'k',    /* kill every command */
 	/* an event stream is followed: send an init_event for each event */
-	INIT_WORD_TELL = 't',
+	INIT_WORD_REPORT = 't',
 	INIT_WORD_REST = 'r', /* no event stream is followed any more */
 	/*
 	 * with a socket that init must keep open until it ends: the locks of stores are sent to

@@ -43,8 +43,8 @@ static const char *rename_problem(const char *path, bool is_directory, uid_t own
  * those, but then clients connect only to their own. A process in a sandbox cannot replace them,
  * because the runtime directories are never shared (helper/setup/share.c).
  */
-static int check_path(const char *path, enum named named, struct policy_place place, uid_t owner,
-                      struct yett_error *error)
+static int policy_check_check_path(const char *path, enum named named, struct policy_place place,
+                                   uid_t owner, struct yett_error *error)
 {
 	bool is_any = named == NAMED_DIRECTORY && strcmp(path, "*") == 0;
 	const char *problem = is_any ? NULL : rename_problem(path, named == NAMED_DIRECTORY, owner);
@@ -56,13 +56,13 @@ static int check_path(const char *path, enum named named, struct policy_place pl
 	return problem ? policy_refuse(place, path, problem, error) : 0;
 }
 
-static int check_rules(const struct policy_list *list, enum named named, uid_t owner,
-                       struct yett_error *error)
+static int policy_check_check_rules(const struct policy_list *list, enum named named, uid_t owner,
+                                    struct yett_error *error)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < list->count; i++)
-		r = check_path(list->items[i], named, list->places[i], owner, error);
+		r = policy_check_check_path(list->items[i], named, list->places[i], owner, error);
 	return r;
 }
 
@@ -71,18 +71,19 @@ int check_paths(const struct policy *policy, uid_t owner, struct yett_error *err
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < policy->profiles_count; i++) {
-		r = check_rules(&policy->profiles[i].devices, NAMED_NODE, owner, error);
+		r = policy_check_check_rules(&policy->profiles[i].devices, NAMED_NODE, owner,
+		                             error);
 		for (size_t m = 0; r == 0 && m < policy->profiles[i].mounts_count; m++) {
 			const struct policy_mount *mount = &policy->profiles[i].mounts[m];
 
 			if (*mount->source)
-				r = check_path(mount->source, NAMED_SOURCE, mount->place, owner,
-				               error);
+				r = policy_check_check_path(mount->source, NAMED_SOURCE,
+				                            mount->place, owner, error);
 		}
 	}
 	for (size_t i = 0; r == 0 && i < policy->grants_count; i++)
-		r = check_rules(&policy->grants[i].share_ro, NAMED_DIRECTORY, owner, error)
-		            ?: check_rules(&policy->grants[i].share_rw, NAMED_DIRECTORY, owner, error)
-		            ?: check_rules(&policy->grants[i].sockets, NAMED_NODE, owner, error);
+		r = policy_check_check_rules(&policy->grants[i].share_ro, NAMED_DIRECTORY, owner, error)
+		            ?: policy_check_check_rules(&policy->grants[i].share_rw, NAMED_DIRECTORY, owner, error)
+		            ?: policy_check_check_rules(&policy->grants[i].sockets, NAMED_NODE, owner, error);
 	return r;
 }

@@ -128,7 +128,7 @@ struct loading {
  * Turns the offset at `pointer` into a pointer to the next part. Returns the part, or NULL if the
  * offset is not that of the next part or fewer than `size` bytes are left.
  */
-static void *take(struct loading *loading, void *pointer, size_t size)
+static void *image_take(struct loading *loading, void *pointer, size_t size)
 {
 	size_t next = (loading->used + IMAGE_ALIGN - 1) & ~(size_t)(IMAGE_ALIGN - 1);
 	char *part = loading->base + next;
@@ -142,7 +142,7 @@ static void *take(struct loading *loading, void *pointer, size_t size)
 
 static bool load_text(struct loading *loading, char **field, const char *(*problem)(const char *))
 {
-	char *text = take(loading, field, 1), *end;
+	char *text = image_take(loading, field, 1), *end;
 
 	end = text ? memchr(text, '\0', (size_t)(loading->base + loading->size - text)) : NULL;
 	if (!end)
@@ -168,7 +168,7 @@ static bool load_array(struct loading *loading, const struct image_field *field,
 {
 	size_t count = *(size_t *)(object + field->count_at);
 	char *first = count <= field->max
-	                      ? take(loading, object + field->at, count * field->of->size)
+	                      ? image_take(loading, object + field->at, count * field->of->size)
 	                      : NULL;
 
 	return first && load_objects(loading, field->of, first, count);

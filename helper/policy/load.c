@@ -73,7 +73,7 @@ static int open_owned(const struct files *files, int dir, const char *name, cons
 	return 0;
 }
 
-static int add_file(struct files *files, int dir, const char *name, const char *path)
+static int load_add_file(struct files *files, int dir, const char *name, const char *path)
 {
 	int r = open_owned(files, dir, name, path, false, &files->fds[files->count]);
 
@@ -92,7 +92,7 @@ static int is_fragment(const struct dirent *entry)
 	       strcmp(entry->d_name + length - 5, ".conf") == 0;
 }
 
-static int compare_names(const struct dirent **a, const struct dirent **b)
+static int load_compare_names(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name); /* by bytes, whatever the locale */
 }
@@ -108,7 +108,7 @@ static int add_fragments(struct files *files, int parent, const char *folder)
 		return 0;
 	(void)snprintf(path, sizeof path, "%s/conf.d", folder);
 	r = open_owned(files, parent, "conf.d", path, true, &dir);
-	count = r == 0 ? scandirat(dir, ".", &entries, is_fragment, compare_names) : 0;
+	count = r == 0 ? scandirat(dir, ".", &entries, is_fragment, load_compare_names) : 0;
 	if (count < 0)
 		r = error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s",
 		              ESCAPE(path), strerror(errno));
@@ -117,14 +117,14 @@ static int add_fragments(struct files *files, int parent, const char *folder)
 		              ESCAPE(path));
 	for (int i = 0; i < count; i++) {
 		(void)snprintf(path, sizeof path, "%s/conf.d/%s", folder, entries[i]->d_name);
-		r = r == 0 ? add_file(files, dir, entries[i]->d_name, path) : r;
+		r = r == 0 ? load_add_file(files, dir, entries[i]->d_name, path) : r;
 		free(entries[i]);
 	}
 	free(entries);
 	return r;
 }
 
-static int add_files(struct files *files, const char *path, bool with_fragments)
+static int load_add_files(struct files *files, const char *path, bool with_fragments)
 {
 	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *parent =
@@ -133,7 +133,7 @@ static int add_files(struct files *files, const char *path, bool with_fragments)
 	int r = parent ? open_owned(files, AT_FDCWD, parent, parent, true, &dir) : -ENOMEM;
 
 	if (r == 0)
-		r = add_file(files, dir, slash ? slash + 1 : path, path);
+		r = load_add_file(files, dir, slash ? slash + 1 : path, path);
 	return r == 0 && with_fragments ? add_fragments(files, dir, parent) : r;
 }
 
@@ -141,7 +141,7 @@ static int add_files(struct files *files, const char *path, bool with_fragments)
  * Waits for the child to end, and kills it at the deadline. Returns its wait status. Where no pidfd
  * can be opened, only the child's own resource limits bound the wait.
  */
-static int wait_for(pid_t pid)
+static int load_wait_for(pid_t pid)
 {
 	int status = -1;
 
@@ -166,7 +166,7 @@ static int run_compiler(const struct files *files, const char *libexec, int imag
 	if (r < 0)
 		return error_set(files->error, YETT_E_HELPER_UNAVAILABLE, 0,
 		                 "%s cannot be executed: %s", program, strerror(-r));
-	status = wait_for(pid);
+	status = load_wait_for(pid);
 	if (status == 0)
 		return 0;
 	r = error_set(files->error, YETT_E_HELPER_UNAVAILABLE, 0,
@@ -189,7 +189,7 @@ int policy_load(const struct policy_source *source, struct policy **ret_policy,
 	files->owner = source->owner;
 	files->error = error;
 	if (source->path)
-		r = add_files(files, source->path, source->with_fragments);
+		r = load_add_files(files, source->path, source->with_fragments);
 	if (r == 0)
 		r = run_compiler(files, source->libexec, image);
 	if (r == 0)

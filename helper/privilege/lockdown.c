@@ -123,13 +123,13 @@ struct program {
 
 _Static_assert(2 * LOCKDOWN_CALLS_MAX + 2 < UINT8_MAX, "every comparison reaches both ends");
 
-static void push(struct program *program, struct sock_filter instruction)
+static void lockdown_push(struct program *program, struct sock_filter instruction)
 {
 	program->code[--program->first] = instruction;
 }
 
 /* Returns the jump distance from the instruction that is written next. */
-static uint8_t distance(const struct program *program, size_t target)
+static uint8_t lockdown_distance(const struct program *program, size_t target)
 {
 	return (uint8_t)(target - program->first);
 }
@@ -139,28 +139,29 @@ static uint8_t distance(const struct program *program, size_t target)
  * once for each system call number, to find those that are always allowed. With a linear search
  * that takes longer than everything else.
  */
-static void push_search(struct program *program, const int *calls, size_t count)
+static void lockdown_push_search(struct program *program, const int *calls, size_t count)
 {
 	const size_t half = count / 2;
 	size_t upper;
 
 	if (count > LEAF) {
-		push_search(program, calls + half, count - half);
+		lockdown_push_search(program, calls + half, count - half);
 		upper = program->first;
-		push_search(program, calls, half);
-		push(program,
-		     (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)calls[half],
-		                                  distance(program, upper), 0));
+		lockdown_push_search(program, calls, half);
+		lockdown_push(program, (struct sock_filter)BPF_JUMP(
+					       BPF_JMP | BPF_JGE | BPF_K, (uint32_t)calls[half],
+					       lockdown_distance(program, upper), 0));
 		return;
 	}
 	for (size_t i = count; i-- > 0;)
-		push(program,
-		     (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i],
-		                                  distance(program, ALLOW),
-		                                  i + 1 < count ? 0 : distance(program, KILL)));
+		lockdown_push(program,
+		              (struct sock_filter)BPF_JUMP(
+				      BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i],
+				      lockdown_distance(program, ALLOW),
+				      i + 1 < count ? 0 : lockdown_distance(program, KILL)));
 }
 
-static int compare(const void *a, const void *b)
+static int lockdown_compare(const void *a, const void *b)
 {
 	int first = *(const int *)a, second = *(const int *)b;
 
@@ -178,12 +179,13 @@ bool lockdown_filter_with(const struct sock_filter *checks, size_t checks_count,
 		return false;
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = calls[i];
-	qsort(sorted, count, sizeof *sorted, compare);
-	push(&program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-	push(&program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-	push_search(&program, sorted, count);
+	qsort(sorted, count, sizeof *sorted, lockdown_compare);
+	lockdown_push(&program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	lockdown_push(&program,
+	              (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+	lockdown_push_search(&program, sorted, count);
 	while (checks_count-- > 0)
-		push(&program, checks[checks_count]);
+		lockdown_push(&program, checks[checks_count]);
 	program.first -= FILTER_HEAD;
 	filter_head(program.code + program.first, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
 	filter = (struct sock_fprog){(unsigned short)(LENGTH - program.first),

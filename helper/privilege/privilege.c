@@ -95,7 +95,7 @@ int privilege_take(enum privilege_role role)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-static int set_effective(uint64_t mask)
+static int privilege_set_effective(uint64_t mask)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
@@ -109,12 +109,12 @@ static int set_effective(uint64_t mask)
 
 int privilege_raise(void)
 {
-	return set_effective(UINT64_MAX);
+	return privilege_set_effective(UINT64_MAX);
 }
 
 int privilege_lower(void)
 {
-	return set_effective(0);
+	return privilege_set_effective(0);
 }
 
 int privilege_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count)
@@ -128,11 +128,11 @@ int privilege_send(int socket, const void *bytes, size_t length, const int *fds,
 
 int privilege_narrow(void)
 {
-	return set_effective(UINT64_C(1) << supervise[0] | UINT64_C(1) << supervise[1]);
+	return privilege_set_effective(UINT64_C(1) << supervise[0] | UINT64_C(1) << supervise[1]);
 }
 
 /* Returns whether our user namespace maps this id. user_namespaces(7) */
-static bool has_id(uint32_t id)
+static bool privilege_has_id(uint32_t id)
 {
 	char text[16384], *at = text;
 
@@ -160,5 +160,5 @@ bool privilege_can_build(uint32_t id, const char **ret_missing)
 			return false;
 	}
 	*ret_missing = PRIVILEGE_IDS;
-	return has_id(id);
+	return privilege_has_id(id);
 }

@@ -11,8 +11,8 @@
 #define ANSWER_MS 10000 /* longer than a disk takes to write */
 #define TAKEN_MS  1000
 
-int audit_tell(const struct setup_host *host, const struct audit_record *record, const int *fds,
-               size_t count)
+int audit_report(const struct setup_host *host, const struct audit_record *record, const int *fds,
+                 size_t count)
 {
 	_cleanup_fd_ int fd = -1;
 	int r;
@@ -26,7 +26,7 @@ int audit_tell(const struct setup_host *host, const struct audit_record *record,
 	return r < 0 ? r : steal_fd(&fd);
 }
 
-int audit_tell_of(struct setup *setup, struct audit_record *record, const int *fds, size_t count)
+int audit_report_of(struct setup *setup, struct audit_record *record, const int *fds, size_t count)
 {
 	int r;
 
@@ -37,7 +37,7 @@ int audit_tell_of(struct setup *setup, struct audit_record *record, const int *f
 	                                                                            : 0,
 	                  &record->usage);
 	cgroup_usage_since(&setup->record.before, &record->usage);
-	r = audit_tell(setup->host, record, fds, count);
+	r = audit_report(setup->host, record, fds, count);
 	if (record->kind == AUDIT_CREATE)
 		setup->record.is_audited = r >= 0;
 	return r;

@@ -53,14 +53,14 @@ struct setup;
  * audit_await(); -ENOENT where there is no audit, by the policy or because the helper is rootless;
  * or -errno.
  */
-int audit_tell(const struct setup_host *host, const struct audit_record *record, const int *fds,
-               size_t count);
+int audit_report(const struct setup_host *host, const struct audit_record *record, const int *fds,
+                 size_t count);
 
 /*
  * Does the same for the sandbox of `setup`: fills in its id, its record and its usage. For CREATE,
  * notes in the record of `setup` that the end must be reported as well.
  */
-int audit_tell_of(struct setup *setup, struct audit_record *record, const int *fds, size_t count);
+int audit_report_of(struct setup *setup, struct audit_record *record, const int *fds, size_t count);
 
 /*
  * Waits for the answer on setup->audit, if there is such a socket, and then notes that the end is
@@ -69,7 +69,7 @@ int audit_tell_of(struct setup *setup, struct audit_record *record, const int *f
 void audit_settle(struct setup *setup);
 
 /*
- * Waits until the record that was sent on `socket` (from audit_tell(), consumed) is on disk.
+ * Waits until the record that was sent on `socket` (from audit_report(), consumed) is on disk.
  * Returns 0 if it is, or if there is no audit; -errno if it is not and the policy tolerates that;
  * or HELPER_UNAVAILABLE if it is not and the policy requires the record.
  */

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "helper/plan/plan.h"
-#include "protocol/message_told.h"
+#include "protocol/message_state.h"
 
 /* One hierarchy. */
 struct cgroup_tree {

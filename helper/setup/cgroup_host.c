@@ -80,7 +80,7 @@ static int make_path(struct cgroup_tree *tree, const char *path)
 }
 
 /* Returns whether `wanted` is one of the options, such as "rw,cpu,cpuacct"; true for NULL. */
-static bool has_option(char *options, const char *wanted)
+static bool cgroup_host_has_option(char *options, const char *wanted)
 {
 	for (char *option; wanted && (option = strsep(&options, ","));)
 		if (strcmp(option, wanted) == 0)
@@ -106,7 +106,7 @@ int cgroup_find_mount(const char *type, const char *controller)
 		if (!tail || sscanf(line, "%*s %*s %*s %2s %4095s", root, path) != 2 ||
 		    strcmp(root, "/") != 0 ||
 		    sscanf(tail, " - %15s %*s %4095s", is_type, options) != 2 ||
-		    strcmp(is_type, type) != 0 || !has_option(options, controller))
+		    strcmp(is_type, type) != 0 || !cgroup_host_has_option(options, controller))
 			continue;
 		fd = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 		if (fd < 0)

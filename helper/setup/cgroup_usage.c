@@ -112,7 +112,7 @@ void cgroup_read_usage(struct cgroup *cgroup, uint32_t wanted, struct cgroup_usa
 	}
 }
 
-static void add(struct cgroup_usage *usage, enum usage_count count, uint64_t value)
+static void cgroup_usage_add(struct cgroup_usage *usage, enum usage_count count, uint64_t value)
 {
 	usage->counts[count] += value;
 	usage->known |= 1U << count;
@@ -130,7 +130,7 @@ static void count_open_files(int pid, struct cgroup_usage *usage)
 	(void)snprintf(path, sizeof path, "/proc/%d/fd", pid);
 	if (usage->counts[USAGE_PROCESSES] <= OPEN_FILES_OF_MAX && stat(path, &st) == 0 &&
 	    st.st_size > 0)
-		add(usage, USAGE_OPEN_FILES, (uint64_t)st.st_size);
+		cgroup_usage_add(usage, USAGE_OPEN_FILES, (uint64_t)st.st_size);
 }
 
 static void count_leaf(int group, const char *leaf, void *userdata)
@@ -150,7 +150,7 @@ static void count_leaf(int group, const char *leaf, void *userdata)
 		fd = openat(group, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		file = fd < 0 ? NULL : fdopen(fd, "r");
 		while (file && fscanf(file, "%d", &id) == 1) {
-			add(usage, lists[i].count, 1);
+			cgroup_usage_add(usage, lists[i].count, 1);
 			if (lists[i].count == USAGE_PROCESSES)
 				count_open_files(id, usage);
 		}

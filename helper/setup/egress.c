@@ -19,13 +19,18 @@
  * Descriptors that the child gets to become the proxy. The connector's child gets as many: its end
  * of the socket to the proxy, the socket to the supervisor, and the plan.
  */
-enum front_from { FROM_DIALER, FROM_INIT, FROM_AWAITED, FROM_FDS };
+enum proxy_from { FROM_CONNECTOR, FROM_INIT, FROM_AWAITED, FROM_FDS };
 
 /*
  * Indexes of the proxy's descriptors, in the order of enum front_fd (programs/egress/egress.h). The
  * connector's descriptors fit into the same array.
  */
-enum front_to { TO_DIALER, TO_SOCKETS, TO_CATCHER = TO_SOCKETS + NET_CATCH_SOCKETS, TO_END };
+enum proxy_to {
+	TO_CONNECTOR,
+	TO_SOCKETS,
+	TO_PORT_LISTENER = TO_SOCKETS + NET_LISTEN_SOCKETS,
+	TO_END
+};
 
 /*
  * Enters the sandbox's network namespace, which has only the sandbox's own traffic, and makes the
@@ -39,47 +44,48 @@ static int listen_inside(const struct setup *setup, const int *from, int fds[sta
 	int r = setns(from[FROM_INIT], CLONE_NEWNET) < 0 ? errno == ESRCH ? -EPIPE : -errno : 0;
 
 	memset(fds, -1, TO_END * sizeof *fds);
-	fds[TO_DIALER] = from[FROM_DIALER];
-	fds[TO_CATCHER] = setup->host->by_port ? from[FROM_AWAITED] : -1;
+	fds[TO_CONNECTOR] = from[FROM_CONNECTOR];
+	fds[TO_PORT_LISTENER] = setup->host->by_port ? from[FROM_AWAITED] : -1;
 	if (r < 0 || setup->host->by_port)
 		return r < 0 ? r : TO_END;
-	r = net_catch_listen(fds + TO_SOCKETS);
+	r = net_listen_open(fds + TO_SOCKETS);
 	if (r == 0)
-		r = link = catch_attach(fds + TO_SOCKETS);
+		r = link = port_listener_attach(fds + TO_SOCKETS);
 	if (r >= 0)
 		r = frame_send(from[FROM_AWAITED], "", 1, &link, 1, 0);
 	return r < 0 ? r : TO_END;
 }
 
-int egress_become(const struct setup *setup, enum builder_child child, const int *from)
+int egress_become(const struct setup *setup, enum fork_kind child, const int *from)
 {
-	bool is_front = child == BUILDER_FRONT;
+	bool is_proxy = child == FORK_PROXY;
 	int fds[TO_END] = {from[0], from[1], from[2], setup->host->programs[SETUP_RESOLVER]},
-	    r = reached_step("egress", is_front ? "front" : "dialer");
+	    r = reached_step("egress", is_proxy ? "front" : "dialer");
 	char id[16];
-	char *const argv[] = {is_front ? "yett-front" : "yett-dialer", is_front ? id : NULL,
+	char *const argv[] = {is_proxy ? "yett-front" : "yett-dialer", is_proxy ? id : NULL,
 	                      setup->egress.starts > 1 ? "1" : "0", NULL};
 
 	/* until the program sets its own */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	(void)snprintf(id, sizeof id, "%" PRIu32, setup->egress.front_id);
+	(void)snprintf(id, sizeof id, "%" PRIu32, setup->egress.proxy_id);
 	if (r == 0)
-		r = is_front ? listen_inside(setup, from, fds) : FROM_FDS + 1;
+		r = is_proxy ? listen_inside(setup, from, fds) : FROM_FDS + 1;
 	return r < 0 ? r
-	             : identity_become(setup, is_front ? SETUP_FRONT : SETUP_DIALER, argv, fds, r);
+	             : identity_become(setup, is_proxy ? SETUP_PROXY : SETUP_CONNECTOR, argv, fds,
+	                               r);
 }
 
 int egress_send_rules(const struct setup *setup, enum egress_order kind, int rules)
 {
 	const uint32_t order = kind;
 
-	return frame_send(setup->egress.told, &order, sizeof order, &rules, 1, MSG_DONTWAIT);
+	return frame_send(setup->egress.reports, &order, sizeof order, &rules, 1, MSG_DONTWAIT);
 }
 
-static int start(struct setup *setup, enum builder_child child, const int *fds, size_t count,
-                 pid_t *ret_pid)
+static int setup_egress_start(struct setup *setup, enum fork_kind child, const int *fds,
+                              size_t count, pid_t *ret_pid)
 {
-	pid_t pid = builder_fork(setup, child, fds, count);
+	pid_t pid = forker_fork(setup, child, fds, count);
 
 	*ret_pid = pid > 0 ? pid : 0;
 	return pid < 0 ? pid : 0;
@@ -90,43 +96,45 @@ int egress_start(struct setup *setup, int plan, enum egress_order kind, int rule
 	const struct init_order order = {.kind = INIT_ORDER_PORTS,
 	                                 .is_rootless = setup->host->rootless};
 	struct egress *egress = &setup->egress;
-	int inner[2] = {-1, -1}, told[2] = {-1, -1}, awaited[2] = {-1, -1}, ports[2] = {-1, -1},
+	int inner[2] = {-1, -1}, reports[2] = {-1, -1}, awaited[2] = {-1, -1}, ports[2] = {-1, -1},
 	    r = 0;
 	bool by_port = setup->host->by_port;
 
 	egress_end(setup);
 	egress->starts++;
-	egress->front_id =
+	egress->proxy_id =
 		setup->host->reserve.ids_first + IDMAP_ROLES_OF_FRONTS +
 		(setup->first - setup->host->reserve.ids_first) / IDMAP_RANGE % IDMAP_FRONTS;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, inner) < 0 ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, told) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reports) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, awaited) < 0 ||
 	    (by_port && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ports) < 0))
 		r = -errno;
 	if (r == 0)
-		r = start(
-			setup, BUILDER_FRONT,
+		r = setup_egress_start(
+			setup, FORK_PROXY,
 			(const int[]){inner[0], setup->init_pidfd, by_port ? ports[0] : awaited[1]},
-			FROM_FDS, &egress->front);
+			FROM_FDS, &egress->proxy);
 	if (r == 0)
-		r = start(setup, BUILDER_DIALER, (const int[]){inner[1], told[1], plan}, FROM_FDS,
-		          &egress->dialer);
+		r = setup_egress_start(setup, FORK_CONNECTOR,
+		                       (const int[]){inner[1], reports[1], plan}, FROM_FDS,
+		                       &egress->connector);
 	/*
 	 * The port listener listens at the ports of the rules, and sends these sockets to the
 	 * proxy.
 	 */
 	if (r == 0 && by_port)
-		r = start(setup, BUILDER_CATCHER,
-		          (const int[]){awaited[1], ports[1], setup->init_pidfd, setup->user_ns},
-		          MOUNT_FDS, &egress->catcher);
+		r = setup_egress_start(
+			setup, FORK_PORT_LISTENER,
+			(const int[]){awaited[1], ports[1], setup->init_pidfd, setup->user_ns},
+			MOUNT_FDS, &egress->port_listener);
 	/*
 	 * Each set of rules that a stopped connector has not received is memory of ours. The small
 	 * buffer keeps their number low.
 	 */
-	(void)setsockopt(told[0], SOL_SOCKET, SO_SNDBUF, &(int){1}, sizeof(int));
+	(void)setsockopt(reports[0], SOL_SOCKET, SO_SNDBUF, &(int){1}, sizeof(int));
 	for (size_t i = 0; i < 6; i++)
-		fd_close((const int[]){inner[0], inner[1], told[1], awaited[1], ports[0],
+		fd_close((const int[]){inner[0], inner[1], reports[1], awaited[1], ports[0],
 		                       ports[1]}[i]);
 	/*
 	 * The port listener may be compromised. The listener does nothing before it has this order,
@@ -134,14 +142,14 @@ int egress_start(struct setup *setup, int plan, enum egress_order kind, int rule
 	 */
 	if (r == 0 && by_port)
 		r = frame_send(awaited[0], &order, sizeof order, &rules, 1, 0);
-	egress->told = told[0];
+	egress->reports = reports[0];
 	egress->awaited = awaited[0];
 	return r == 0 ? egress_send_rules(setup, kind, rules) : r;
 }
 
 int egress_use(struct setup *setup, int plan, int rules)
 {
-	if (setup->egress.told >= 0 && egress_send_rules(setup, EGRESS_ORDER_RULES, rules) == 0)
+	if (setup->egress.reports >= 0 && egress_send_rules(setup, EGRESS_ORDER_RULES, rules) == 0)
 		return 0;
 	setup->egress.starts = 0;
 	return egress_start(setup, plan, EGRESS_ORDER_RULES, rules);
@@ -157,9 +165,9 @@ int egress_await(struct setup *setup)
 		return 0;
 	if (setup->host->by_port) {
 		r = mount_hear(setup, egress->awaited, AWAIT_MS);
-		egress->is_spoilt |= !builder_end_child_soon(egress->catcher);
-		egress->catcher = 0;
-		egress->is_spoilt |= !frame_close_socket(egress->awaited);
+		egress->is_tainted |= !forker_end_child_soon(egress->port_listener);
+		egress->port_listener = 0;
+		egress->is_tainted |= !frame_close_socket(egress->awaited);
 		egress->awaited = -1;
 		return r;
 	}
@@ -182,21 +190,21 @@ void egress_end(struct setup *setup)
 	 * These processes may hold connected sockets, or descriptors from a compromised port
 	 * listener. A process that exits closes them without waiting: socket(7), SO_LINGER.
 	 */
-	egress->is_spoilt |= !builder_end_child_soon(egress->front);
-	egress->is_spoilt |= !builder_end_child_soon(egress->dialer);
-	egress->is_spoilt |= !builder_end_child_soon(egress->catcher);
+	egress->is_tainted |= !forker_end_child_soon(egress->proxy);
+	egress->is_tainted |= !forker_end_child_soon(egress->connector);
+	egress->is_tainted |= !forker_end_child_soon(egress->port_listener);
 	/*
 	 * A compromised connector or port listener may have sent descriptors that take long to
 	 * close. Then the socket stays open until this process exits, which is soon.
 	 */
-	egress->is_spoilt |= !frame_close_socket(egress->told);
+	egress->is_tainted |= !frame_close_socket(egress->reports);
 	/* Without a port listener, only root's own code has sent on this socket. */
-	egress->is_spoilt |= !(setup->host->by_port ? frame_close_socket(egress->awaited)
-	                                            : fd_close(egress->awaited) < 0);
+	egress->is_tainted |= !(setup->host->by_port ? frame_close_socket(egress->awaited)
+	                                             : fd_close(egress->awaited) < 0);
 	fd_close(egress->link);
-	*egress = (struct egress){.told = -1,
+	*egress = (struct egress){.reports = -1,
 	                          .link = -1,
 	                          .awaited = -1,
 	                          .starts = egress->starts,
-	                          .is_spoilt = egress->is_spoilt};
+	                          .is_tainted = egress->is_tainted};
 }

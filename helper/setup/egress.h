@@ -11,8 +11,8 @@
 #pragma once
 
 #include "base/fd.h"
-#include "base/net_catch.h"
-#include "programs/egress/egress_told.h"
+#include "base/net_listen.h"
+#include "programs/egress/egress_report.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,12 +21,12 @@ struct setup;
 
 struct egress {
 	/* 0: none; `catcher` is the port listener, which runs only where BPF cannot be used */
-	pid_t front, dialer, catcher;
+	pid_t proxy, connector, port_listener;
 	/*
 	 * SOCK_SEQPACKET for the connector's reports; closed when the proxy or the connector ends;
 	 * -1: none
 	 */
-	int told;
+	int reports;
 	/*
 	 * BPF link that catches connections: a process that has it can detach the program; -1: none
 	 * (yet)
@@ -34,28 +34,29 @@ struct egress {
 	int link;
 	/* socket that `link` is received from, or the port listener's report; -1: none */
 	int awaited;
-	uint32_t front_id; /* host id that the proxy takes */
+	uint32_t proxy_id; /* host id that the proxy takes */
 	unsigned starts;
 	/*
 	 * Tainted: a descriptor could not be closed, or a process did not end. This sandbox goes
 	 * on, but this supervisor makes no further one.
 	 */
-	bool is_spoilt;
+	bool is_tainted;
 };
 
-#define EGRESS_NONE_YET   ((struct egress){.told = -1, .link = -1, .awaited = -1})
+#define EGRESS_NONE_YET   ((struct egress){.reports = -1, .link = -1, .awaited = -1})
 #define EGRESS_STARTS_MAX 2
 /* proxy, connector, port listener, and the connector's processes that look up names */
 #define EGRESS_PROCESSES 20
 
 /*
- * catch.c, for the process that becomes the proxy, in the sandbox's network namespace.
- * catch_attach() makes the kernel direct connections to the sockets. Returns a descriptor of the
- * BPF link, or -errno; closing its last copy detaches the program. catch_is_possible() returns
- * whether this kernel allows that; if not, each port of the rules needs a listener.
+ * port_listener.c, for the process that becomes the proxy, in the sandbox's network namespace.
+ * port_listener_attach() makes the kernel direct connections to the sockets. Returns a descriptor
+ * of the BPF link, or -errno; closing its last copy detaches the program.
+ * port_listener_is_possible() returns whether this kernel allows that; if not, each port of the
+ * rules needs a listener.
  */
-_must_check_ int catch_attach(const int sockets[static NET_CATCH_SOCKETS]);
-bool catch_is_possible(void);
+_must_check_ int port_listener_attach(const int sockets[static NET_LISTEN_SOCKETS]);
+bool port_listener_is_possible(void);
 
 /*
  * Starts the processes for the network namespace of init, and sends them the rules; ends those

@@ -46,7 +46,7 @@ int setup_host_open(const struct policy *policy, const char *libexec,
 	host->policy = policy;
 	host->libexec = libexec;
 	host->rootless = rootless;
-	host->by_port = rootless || !catch_is_possible();
+	host->by_port = rootless || !port_listener_is_possible();
 	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
 	if (access("/proc/thread-self/children", F_OK) < 0) /* for setup_is_busy() */
 		return error_set(
@@ -158,7 +158,7 @@ static int sweep_one(void *userdata, const struct record *record)
 	if (r < 0 || !record->is_audited)
 		return r;
 	sweep->is_mute = sweep->is_mute ||
-	                 audit_await(host, audit_tell(host, &ended, NULL, 0), &unused) != 0;
+	                 audit_await(host, audit_report(host, &ended, NULL, 0), &unused) != 0;
 	return sweep->is_mute ? -EAGAIN : 0;
 }
 

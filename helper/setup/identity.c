@@ -29,7 +29,7 @@
 static const uint64_t build_capabilities = 0 INIT_BUILD_CAPABILITIES(X);
 #undef X
 
-static int set_capabilities(uint64_t permitted, uint64_t inheritable)
+static int identity_set_capabilities(uint64_t permitted, uint64_t inheritable)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {
@@ -51,7 +51,7 @@ static int keep_what_building_takes(void)
 	/* Neither an exec with id 0 inside nor a change of ids may add or remove capabilities. */
 	const unsigned long securebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
 	                                 SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
-	int r = set_capabilities(build_capabilities, build_capabilities);
+	int r = identity_set_capabilities(build_capabilities, build_capabilities);
 
 	for (unsigned long cap = 0; r == 0 && cap < 64; cap++) {
 		bool is_kept = build_capabilities & CAP_MASK(cap);

@@ -45,7 +45,7 @@ static void add_caller_id(struct specials *specials, uint32_t id, uint32_t first
 		add_special(specials, id, first + IDMAP_RANGE - ++specials->borrowed);
 }
 
-static int add_line(struct idmap_half *half, uint32_t inside, uint32_t host, uint32_t count)
+static int idmap_add_line(struct idmap_half *half, uint32_t inside, uint32_t host, uint32_t count)
 {
 	if (half->count == IDMAP_LINES_MAX)
 		return -E2BIG;
@@ -57,8 +57,8 @@ static int add_line(struct idmap_half *half, uint32_t inside, uint32_t host, uin
  * Fills the map with the special ids, and between them the plain range: `count` ids from 0 on map
  * onto `first` and the ids after it.
  */
-static int fill(const struct specials *specials, uint32_t first, uint32_t count,
-                struct idmap_half *half)
+static int idmap_fill(const struct specials *specials, uint32_t first, uint32_t count,
+                      struct idmap_half *half)
 {
 	uint32_t next = 0, end = count - specials->borrowed;
 	int r = 0;
@@ -68,18 +68,18 @@ static int fill(const struct specials *specials, uint32_t first, uint32_t count,
 		uint32_t until = s->inside < end ? s->inside : end;
 
 		if (next < until)
-			r = add_line(half, next, first + next, until - next);
+			r = idmap_add_line(half, next, first + next, until - next);
 		if (r == 0 && s->host != NO_ID)
-			r = add_line(half, s->inside, s->host, 1);
+			r = idmap_add_line(half, s->inside, s->host, 1);
 		if (s->inside >= next)
 			next = s->inside + 1;
 	}
 	if (r == 0 && next < end)
-		r = add_line(half, next, first + next, end - next);
+		r = idmap_add_line(half, next, first + next, end - next);
 	return r;
 }
 
-static bool taken(const struct idmap_subject *subject, uint32_t id)
+static bool idmap_taken(const struct idmap_subject *subject, uint32_t id)
 {
 	bool found = id == subject->uid || id == subject->gid;
 
@@ -111,14 +111,14 @@ int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t fac
 	 */
 	if (!root && subject->uid != 0)
 		add_special(&uids, 0, face);
-	if (!root && subject->gid != 0 && !taken(subject, 0))
+	if (!root && subject->gid != 0 && !idmap_taken(subject, 0))
 		add_special(&gids, 0, face);
-	r = fill(&uids, first, IDMAP_RANGE, &ret_map->uids);
+	r = idmap_fill(&uids, first, IDMAP_RANGE, &ret_map->uids);
 	if (r == 0)
-		r = fill(&gids, first, IDMAP_RANGE, &ret_map->gids);
+		r = idmap_fill(&gids, first, IDMAP_RANGE, &ret_map->gids);
 	ret_map->init_inside =
 		IDMAP_RANGE - 3 - (uids.borrowed > gids.borrowed ? uids.borrowed : gids.borrowed);
-	while (taken(subject, ret_map->init_inside))
+	while (idmap_taken(subject, ret_map->init_inside))
 		ret_map->init_inside--;
 	return r;
 }
@@ -195,8 +195,8 @@ int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subje
 	for (size_t i = 0; i < subject->groups_count; i++)
 		add_shared(&gids, subject->groups[i], idmap_host(&map->gids, subject->groups[i]),
 		           alone);
-	r = fill(&uids, 0, alone ? 0 : UINT32_MAX, &shares.uids);
+	r = idmap_fill(&uids, 0, alone ? 0 : UINT32_MAX, &shares.uids);
 	if (r == 0)
-		r = fill(&gids, 0, alone ? 0 : UINT32_MAX, &shares.gids);
+		r = idmap_fill(&gids, 0, alone ? 0 : UINT32_MAX, &shares.gids);
 	return r == 0 ? idmap_open(0, &shares.uids, &shares.gids) : r;
 }

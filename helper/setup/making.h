@@ -20,38 +20,38 @@ struct setup_shared {
  * Roles of a child that is born in the sandbox's cgroups: the set-up child, the proxy, the
  * connector, the mount child or the port listener.
  */
-enum builder_child {
-	BUILDER_LEAVER, /* identity_leave() */
-	BUILDER_FRONT,  /* egress_become() */
-	BUILDER_DIALER,
-	BUILDER_MOUNTER, /* mount_become() */
-	BUILDER_CATCHER,
+enum fork_kind {
+	FORK_SETUP_CHILD, /* identity_leave() */
+	FORK_PROXY,       /* egress_become() */
+	FORK_CONNECTOR,
+	FORK_MOUNT_CHILD, /* mount_become() */
+	FORK_PORT_LISTENER,
 };
 
 /*
- * builder.c: forks a child that is born in the sandbox's cgroups. Starts the cgroup forker first
- * where cgroup v1 needs one. `fds` are borrowed. Returns the child's pid or -errno. If the child
- * fails later, the shared error says why.
+ * cgroup_forker.c: forks a child that is born in the sandbox's cgroups. Starts the cgroup forker
+ * first where cgroup v1 needs one. `fds` are borrowed. Returns the child's pid or -errno. If the
+ * child fails later, the shared error says why.
  */
-_must_check_ pid_t builder_fork(struct setup *setup, enum builder_child child, const int *fds,
-                                size_t count);
+_must_check_ pid_t forker_fork(struct setup *setup, enum fork_kind child, const int *fds,
+                               size_t count);
 
 /*
- * builder.c: starts init in new namespaces, for the template of setup->profile. Starts the cgroup
- * forker first where cgroup v1 needs one. Stores the supervisor's ends of init's sockets in
+ * cgroup_forker.c: starts init in new namespaces, for the template of setup->profile. Starts the
+ * cgroup forker first where cgroup v1 needs one. Stores the supervisor's ends of init's sockets in
  * `setup`. Returns 0 or -errno, with the failed step in the shared error.
  */
-_must_check_ int builder_make_init(struct setup *setup);
-void builder_end(struct setup *setup);
+_must_check_ int forker_make_init(struct setup *setup);
+void forker_end(struct setup *setup);
 
 /* Kills and reaps a child; does nothing for 0 and -1. */
-void builder_end_child(pid_t pid);
+void forker_end_child(pid_t pid);
 
 /*
  * Does the same for a child that something of a client's may delay. Waits at most 2 s; returns
  * whether the child has ended.
  */
-_must_check_ bool builder_end_child_soon(pid_t pid);
+_must_check_ bool forker_end_child_soon(pid_t pid);
 
 /* Descriptors that init is started with, by enum init_fd from INIT_FD_CONTROL on; -1: left out. */
 struct identity_fds {
@@ -87,7 +87,7 @@ _must_check_ int identity_become_init(const struct setup *setup, const char *wha
  * received. Returns 0, or -errno with the shared error.
  */
 enum mount_fd { MOUNT_CONTROL, MOUNT_KEEP, MOUNT_INIT, MOUNT_USER_NS, MOUNT_FDS };
-_must_check_ int mount_become(const struct setup *setup, enum builder_child child, const int *fds);
+_must_check_ int mount_become(const struct setup *setup, enum fork_kind child, const int *fds);
 _must_check_ int mount_hear(const struct setup *setup, int control, int wait_ms);
 
 /*
@@ -112,7 +112,7 @@ _must_check_ int setup_send_order(struct setup *setup, const struct setup_order 
  * or that the port listener sends from. `fds` of the connector: the proxy, the supervisor and the
  * plan.
  */
-_must_check_ int egress_become(const struct setup *setup, enum builder_child child, const int *fds);
+_must_check_ int egress_become(const struct setup *setup, enum fork_kind child, const int *fds);
 
 /*
  * share.c: starts the mount-clone child. The child receives the client's packet on `connection`,
@@ -137,24 +137,24 @@ void share_close_maps(struct setup *setup);
  * sockets, and the helper's runtime directory. A process that connects to such a socket acts as the
  * user. So neither these directories, nor anything inside or above them, may be shared.
  */
-#define SHARE_DOORS 3
-struct share_doors {
+#define SHARE_PROTECTED 3
+struct share_protected {
 	/*
 	 * the protected directories; then, if has_clear, a directory that is in none of them:
 	 * shares often have the same parent, so this ends the next check early
 	 */
-	struct stat at[SHARE_DOORS + 1];
+	struct stat at[SHARE_PROTECTED + 1];
 	/* the protected directories and all directories above them; when full, more may exist */
 	struct stat above[64];
 	size_t count, above_count;
 	bool has_clear;
 };
-void share_find_doors(const struct policy *policy, struct share_doors *ret_doors);
+void share_find_protected(const struct policy *policy, struct share_protected *ret_paths);
 
 /*
  * share.c: checks whether the policy allows to share `fd` for this step of the plan. Returns 0,
  * -errno or a positive code.
  */
-_must_check_ int share_check(struct share_doors *doors, const struct plan *plan, int fd,
-                             const struct plan_step *step, struct stat *ret_stat,
+_must_check_ int share_check(struct share_protected *protected_paths, const struct plan *plan,
+                             int fd, const struct plan_step *step, struct stat *ret_stat,
                              struct yett_error *error);

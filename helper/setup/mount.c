@@ -24,9 +24,9 @@
 /* time for init to take the socket */
 #define KEEP_MS 1000
 
-int mount_become(const struct setup *setup, enum builder_child child, const int *from)
+int mount_become(const struct setup *setup, enum fork_kind child, const int *from)
 {
-	const bool mounts = child == BUILDER_MOUNTER;
+	const bool mounts = child == FORK_MOUNT_CHILD;
 	/*
 	 * The port listener stays out of the sandbox's pid and mount namespaces: it has nothing to
 	 * do with the processes there, and they cannot reach it.
@@ -135,7 +135,7 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 		const int fds[MOUNT_FDS] = {control[1], keep[0] < 0 ? control[1] : keep[0],
 		                            setup->init_pidfd, setup->user_ns};
 
-		r = pid = builder_fork(setup, BUILDER_MOUNTER, fds, MOUNT_FDS);
+		r = pid = forker_fork(setup, FORK_MOUNT_CHILD, fds, MOUNT_FDS);
 	}
 	fd_close(control[1]);
 	fd_close(keep[0]);
@@ -145,8 +145,8 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 		r = mount_hear(setup, control[0], MOUNT_MS);
 	if (r != 0)
 		r = setup_explain(setup, r, error);
-	setup_end_sharer(setup);
-	setup->is_spoilt |= !builder_end_child_soon(pid) || !frame_close_socket(control[0]);
+	setup_end_mount_clone_child(setup);
+	setup->is_tainted |= !forker_end_child_soon(pid) || !frame_close_socket(control[0]);
 	if (privilege_narrow() < 0)
 		r = -EPERM;
 	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0,

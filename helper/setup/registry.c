@@ -195,7 +195,7 @@ int registry_count(const struct reserve_host *host, uid_t uid, bool is_creation,
 }
 
 /* The path goes through the descriptor, so a mount over the directory's path has no effect. */
-static int open_socket(const struct reserve_host *host, const char *cgroup, bool listens)
+static int registry_open_socket(const struct reserve_host *host, const char *cgroup, bool listens)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -211,7 +211,7 @@ static int open_socket(const struct reserve_host *host, const char *cgroup, bool
 
 int registry_listen(const struct reserve_host *host, const char *cgroup)
 {
-	return open_socket(host, cgroup, true);
+	return registry_open_socket(host, cgroup, true);
 }
 
 void registry_unlisten(const struct reserve_host *host, const char *cgroup)
@@ -221,7 +221,7 @@ void registry_unlisten(const struct reserve_host *host, const char *cgroup)
 
 int registry_connect(const struct reserve_host *host, const char *cgroup)
 {
-	return open_socket(host, cgroup, false);
+	return registry_open_socket(host, cgroup, false);
 }
 
 int registry_accept(int listening)

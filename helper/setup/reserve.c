@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static int make_directory(int at, const char *name, mode_t mode, int *ret_fd)
+static int reserve_make_directory(int at, const char *name, mode_t mode, int *ret_fd)
 {
 	struct stat st;
 	_cleanup_fd_ int fd = -1;
@@ -33,14 +33,15 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 	                                                [RESERVE_CONTROL] = "control"};
 	_cleanup_(reserve_host_close) struct reserve_host host = RESERVE_HOST_NONE;
 	_cleanup_fd_ int empty = -1; /* root directory of deciders and decoders */
-	int r = make_directory(AT_FDCWD, runtime_dir, 0755, &host.dirs[RESERVE_RUNTIME]);
+	int r = reserve_make_directory(AT_FDCWD, runtime_dir, 0755, &host.dirs[RESERVE_RUNTIME]);
 
 	host.ids_first = ids_first;
 	host.ids_ranges = ids_ranges;
 	for (size_t i = RESERVE_RUNTIME + 1; r == 0 && i < RESERVE_DIRS; i++)
-		r = make_directory(host.dirs[RESERVE_RUNTIME], names[i], 0700, &host.dirs[i]);
+		r = reserve_make_directory(host.dirs[RESERVE_RUNTIME], names[i], 0700,
+		                           &host.dirs[i]);
 	if (r == 0)
-		r = make_directory(host.dirs[RESERVE_RUNTIME], "empty", 0555, &empty);
+		r = reserve_make_directory(host.dirs[RESERVE_RUNTIME], "empty", 0555, &empty);
 	if (r < 0) {
 		bool is_foreign = r == -EPERM || r == -ENOTDIR;
 
@@ -60,7 +61,7 @@ void reserve_host_close(struct reserve_host *host)
 		host->dirs[i] = fd_close(host->dirs[i]);
 }
 
-static int lock(int fd, short type)
+static int reserve_lock(int fd, short type)
 {
 	struct flock whole = {.l_type = type, .l_whence = SEEK_SET};
 
@@ -79,7 +80,7 @@ static int make_unnamed(int dir, const void *bytes, size_t length)
 
 	if (fd < 0)
 		return -errno;
-	r = lock(fd, F_WRLCK);
+	r = reserve_lock(fd, F_WRLCK);
 	if (r < 0)
 		return r;
 	if (length && write(fd, bytes, length) != (ssize_t)length)
@@ -91,7 +92,7 @@ static int make_unnamed(int dir, const void *bytes, size_t length)
  * Links the file to dir/name and moves it to `ret_reservation`. Returns 0 or -errno; -EEXIST if the
  * name is taken. After a failure the file is still the caller's.
  */
-static int take(int dir, int *fd, const char *name, struct reservation *ret_reservation)
+static int reserve_take(int dir, int *fd, const char *name, struct reservation *ret_reservation)
 {
 	char path[64];
 
@@ -149,7 +150,7 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 		 */
 		(void)snprintf(name, sizeof name, "%" PRIu32,
 		               host->ids_first + index * IDMAP_RANGE);
-		r = take(host->dirs[RESERVE_RANGES], &fd, name, ret_reservation);
+		r = reserve_take(host->dirs[RESERVE_RANGES], &fd, name, ret_reservation);
 		if (r == 0) {
 			*ret_index = index;
 			next = hint(host, "next-range", 0);
@@ -183,7 +184,7 @@ int reserve_slot(const struct reserve_host *host, uid_t uid, enum reserve_slot_o
 		slot = (first + i) % max;
 		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid,
 		               of == RESERVE_SLOT_OF_HELPER ? "helper" : "", slot);
-		r = take(host->dirs[RESERVE_SLOTS], &fd, name, ret_reservation);
+		r = reserve_take(host->dirs[RESERVE_SLOTS], &fd, name, ret_reservation);
 	}
 	if (r == 0)
 		/* not slot + 1: the newest often ends first, and those after it may all be taken */
@@ -208,7 +209,7 @@ int reserve_name(const struct reserve_host *host, uid_t uid, const char *name,
 	if (fd < 0)
 		return fd;
 	(void)snprintf(file, sizeof file, "%" PRIu32 ".%s", (uint32_t)uid, name);
-	r = take(host->dirs[RESERVE_NAMES], &fd, file, ret_reservation);
+	r = reserve_take(host->dirs[RESERVE_NAMES], &fd, file, ret_reservation);
 	return r == -EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, 0,
 	                                "a sandbox named '%s' is there already", name)
 	                    : r;
@@ -231,7 +232,7 @@ static int open_orphan(int dir, const char *name)
 	_cleanup_fd_ int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	struct stat st;
 
-	if (fd < 0 || lock(fd, F_WRLCK) < 0)
+	if (fd < 0 || reserve_lock(fd, F_WRLCK) < 0)
 		return -1;
 	/*
 	 * Between the open and the lock, the file may have been removed and the name taken again.

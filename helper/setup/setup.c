@@ -36,7 +36,7 @@ static int reserve_users_slot(const struct setup_host *host, const struct plan *
 	return r == YETT_E_RESOURCE_LIMIT ? error_key(error, "max_sandboxes", 0) : r;
 }
 
-static int take_slot(struct setup *setup, const struct plan *plan, struct yett_error *error)
+static int setup_take_slot(struct setup *setup, const struct plan *plan, struct yett_error *error)
 {
 	const char *name = plan_text(plan, plan->name);
 	int r = 0;
@@ -229,7 +229,7 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	}
 	if (r == 0) {
 		step = "builder";
-		r = builder_make_init(setup);
+		r = forker_make_init(setup);
 	}
 	if (r != 0) {
 		if (r < 0)
@@ -265,8 +265,8 @@ static void read_resolvers(struct init_order *order)
  * Sends init or the mount child, over `control`, the order to build `given`. The trees to attach
  * will come from the socket `trees`; -1: there are none.
  */
-static int give_order(const struct setup *setup, const struct setup_order *given,
-                      enum init_order_kind kind, int control, int trees)
+static int setup_give_order(const struct setup *setup, const struct setup_order *given,
+                            enum init_order_kind kind, int control, int trees)
 {
 	const struct plan *plan = given->plan;
 	const struct template *template = &setup->host->templates[plan->profile];
@@ -295,10 +295,10 @@ static int give_order(const struct setup *setup, const struct setup_order *given
 /* Ends what each sandbox has for itself: its processes, its user namespace. */
 static void end_sandbox(struct setup *setup)
 {
-	setup_end_sharer(setup);
+	setup_end_mount_clone_child(setup);
 	egress_end(setup);
 	setup->egress.starts = setup->keeps_count = 0;
-	builder_end_child(setup->shared->init_pid);
+	forker_end_child(setup->shared->init_pid);
 	setup->shared->init_pid = 0;
 	setup->user_ns = fd_close(setup->user_ns);
 	share_close_maps(setup);
@@ -307,7 +307,7 @@ static void end_sandbox(struct setup *setup)
 	 * stays open until this process exits, which is soon.
 	 */
 	if (!frame_close_socket(setup->control))
-		setup->is_spoilt = true;
+		setup->is_tainted = true;
 	setup->control = -1;
 	setup->channel = fd_close(setup->channel);
 	setup->init_pidfd = fd_close(setup->init_pidfd);
@@ -322,7 +322,7 @@ static int start_over(struct setup *setup, const struct plan *plan)
 	setup->shared->error = (struct yett_error){0};
 	setup->is_ready = false;
 	expect(setup, plan);
-	return builder_make_init(setup);
+	return forker_make_init(setup);
 }
 
 /* Checks the SELinux label before anything is built. With AppArmor, init reports its label. */
@@ -350,8 +350,8 @@ static int check_selinux(const struct setup_host *host, const struct plan *plan,
  * groups of the user asks the kernel. The child is safe from the user because it keeps root's other
  * ids: no process of the user's can signal or trace it. credentials(7)
  */
-static int check_devices(const struct setup *setup, const struct plan *plan,
-                         struct yett_error *error)
+static int setup_check_devices(const struct setup *setup, const struct plan *plan,
+                               struct yett_error *error)
 {
 	const struct policy_list *devices = &setup->host->policy->profiles[plan->profile].devices;
 	pid_t child = devices->count > 0 ? fork() : -1;
@@ -404,7 +404,7 @@ int setup_send_order(struct setup *setup, const struct setup_order *order,
 	if (has_shares(order->plan) &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
 		return -errno;
-	r = give_order(setup, order, kind, control, trees[1]);
+	r = setup_give_order(setup, order, kind, control, trees[1]);
 	fd_close(trees[1]);
 	if (r == 0 && trees[0] >= 0)
 		r = share_start(setup, order->plan, order->connection, trees[0]);
@@ -424,7 +424,7 @@ static int reserve_all(struct setup *setup, const struct plan *plan, struct yett
 	static const struct {
 		const char *step;
 		int (*take)(struct setup *setup, const struct plan *plan, struct yett_error *error);
-	} steps[] = {{"slot", take_slot}, {"cgroup", limit_cgroup}, {"ids", map_ids}};
+	} steps[] = {{"slot", setup_take_slot}, {"cgroup", limit_cgroup}, {"ids", map_ids}};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++) {
@@ -446,7 +446,7 @@ int setup_reserve(struct setup *setup, const struct setup_order *order, struct y
 
 	setup->leaves_mounts = false;
 	if (r == 0)
-		r = check_devices(setup, order->plan, error);
+		r = setup_check_devices(setup, order->plan, error);
 	/*
 	 * Network processes that were started ahead and are not wanted are in the groups that get
 	 * limits now.
@@ -505,14 +505,14 @@ int setup_explain(const struct setup *setup, int r, struct yett_error *error)
 	return (int)error->code;
 }
 
-void setup_end_sharer(struct setup *setup)
+void setup_end_mount_clone_child(struct setup *setup)
 {
 	/*
 	 * The client's descriptors close with the child. SO_LINGER does not delay the end of a
 	 * process (socket(7)), but the child may be stuck in a file system.
 	 */
-	setup->is_spoilt |= !builder_end_child_soon(setup->sharer);
-	setup->sharer = 0;
+	setup->is_tainted |= !forker_end_child_soon(setup->mount_clone_child);
+	setup->mount_clone_child = 0;
 }
 
 bool setup_restart_network(struct setup *setup)
@@ -638,7 +638,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	int r;
 
 	audit_settle(setup);
-	r = setup->is_spoilt || setup->egress.is_spoilt || setup->record.is_audited
+	r = setup->is_tainted || setup->egress.is_tainted || setup->record.is_audited
 	            ? -ECANCELED
 	            : reached_step("supervisor", "recycle");
 	setup->mount_ns = fd_close(setup->mount_ns);
@@ -665,10 +665,10 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	if (setup->last.plan)
 		expect(setup, setup->last.plan);
 	if (r == 0)
-		r = builder_make_init(setup);
+		r = forker_make_init(setup);
 	setup->is_ready = r == 0 && setup->last.plan;
 	if (setup->is_ready) {
-		r = give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
+		r = setup_give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
 		(void)!share_open_maps(setup, setup->last.plan);
 	}
 	/* by_port: the port listener needs the rules of the request */
@@ -680,7 +680,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 
 void setup_end(struct setup *setup)
 {
-	builder_end(setup);
+	forker_end(setup);
 	end_sandbox(setup);
 	let_go_of_mounts(setup, 0);
 	setup_forget(setup);

@@ -1,10 +1,10 @@
 /*
  * Root's part of a sandbox: the only code that makes privileged system calls for one. Runs with
  * full privilege in the supervisor and these children of it. Must not decode a client's messages.
- *   set-up child (BUILDER_LEAVER)   builder.c, identity.c: leaves the host, starts init, exits
- *   cgroup forker (`builder`)       builder.c: with cgroup v1, sits in the cgroups and only forks
- *   mount-clone child (`sharer`)    share.c: checks and clones what the client shares, exits
- *   mount child, port listener      mount.c: enter a sandbox that exists, change it, exit
+ *   set-up child (BUILDER_LEAVER)   cgroup_forker.c, identity.c: leaves the host, starts init,
+ * exits cgroup forker (`builder`)       cgroup_forker.c: with cgroup v1, sits in the cgroups and
+ * only forks mount-clone child (`sharer`)    share.c: checks and clones what the client shares,
+ * exits mount child, port listener      mount.c: enter a sandbox that exists, change it, exit
  *   proxy, connector                egress.c: become yett-front and yett-dialer, for the network
  * init (programs/init/build) does the rest, without privilege over the host.
  */
@@ -23,7 +23,7 @@
  * Programs that a supervisor executes. They are opened once, so an upgrade that replaces the files
  * does not change what a running helper executes.
  */
-enum setup_program { SETUP_INIT, SETUP_FRONT, SETUP_DIALER, SETUP_RESOLVER, SETUP_PROGRAMS };
+enum setup_program { SETUP_INIT, SETUP_PROXY, SETUP_CONNECTOR, SETUP_RESOLVER, SETUP_PROGRAMS };
 
 /*
  * Everything that does not depend on a request. The listener (or a one-shot helper) makes it once;
@@ -136,7 +136,7 @@ enum setup_map { SETUP_MAP_SHARES, SETUP_MAP_LAYERS, SETUP_MAPS };
 
 /*
  * One sandbox that is being made or exists. Only helper/setup/ changes it, with two exceptions: its
- * supervisor writes `record` and `is_spoilt`. The supervisor may read all of it.
+ * supervisor writes `record` and `is_tainted`. The supervisor may read all of it.
  */
 struct setup {
 	const struct setup_host *host;
@@ -157,8 +157,8 @@ struct setup {
 	 * every sandbox is in the helper's own
 	 */
 	int user_ns;
-	pid_t builder; /* cgroup forker; 0: none */
-	int go;        /* socket to the cgroup forker, which takes a request for each fork */
+	pid_t forker; /* cgroup forker; 0: none */
+	int go;       /* socket to the cgroup forker, which takes a request for each fork */
 	/*
 	 * our end of init's control socket; the client's end of the exec channel until the client
 	 * has it
@@ -174,7 +174,7 @@ struct setup {
 	bool leaves_mounts;
 	/* sockets that init holds, with locks of stores that were mounted later: mount.c */
 	uint32_t keeps_count;
-	pid_t sharer; /* mount-clone child; 0: none */
+	pid_t mount_clone_child; /* mount-clone child; 0: none */
 	/* made ahead of the request, to save the client that time; -1: none */
 	int maps[SETUP_MAPS];
 	struct egress egress;
@@ -193,7 +193,7 @@ struct setup {
 	 * Tainted: a descriptor that a compromised init or decider may have sent could not be
 	 * closed, or a process did not end. This supervisor makes no further sandbox.
 	 */
-	bool is_spoilt;
+	bool is_tainted;
 };
 
 /* Returns the user that the plan makes the sandbox for; borrows the plan's groups. */
@@ -222,15 +222,15 @@ _must_check_ int setup_reserve(struct setup *setup, const struct setup_order *or
  * Call after setup_reserve(). Carries out root's part of the plan, and orders init to carry out the
  * rest. The packet with the client's descriptors waits in the socket `order->connection`: only the
  * mount-clone child receives it, so no other process of root's ever has those descriptors open. On
- * success init is building and has not reported on `control` yet; call setup_end_sharer() after its
- * report. `ret_channel` is the client's end of the exec channel. Returns 0 or -errno; after a
- * failure call setup_end().
+ * success init is building and has not reported on `control` yet; call
+ * setup_end_mount_clone_child() after its report. `ret_channel` is the client's end of the exec
+ * channel. Returns 0 or -errno; after a failure call setup_end().
  */
 _must_check_ int setup_build(struct setup *setup, const struct setup_order *order,
                              int *ret_channel);
 
 /* Call after init's report. Ends the mount-clone child if it still runs. */
-void setup_end_sharer(struct setup *setup);
+void setup_end_mount_clone_child(struct setup *setup);
 
 /*
  * Moves `order` into `last` (consumed). setup_recycle() expects the next sandbox to have the same

@@ -22,7 +22,7 @@ struct sharing {
 	struct setup *setup;
 	const struct plan *plan;
 	struct frame *frame; /* the client's packet */
-	struct share_doors *doors;
+	struct share_protected *protected_paths;
 	int to; /* socket to init */
 };
 
@@ -85,7 +85,7 @@ static const char *pseudo_name(int fd)
  * descriptor later. A user who may create files in the socket's directory decides which socket is
  * at the path; no sandbox may create files there (check_path() of the policy).
  */
-static bool is_allowed(int fd, const struct stat *st, const char *rules)
+static bool share_is_allowed(int fd, const struct stat *st, const char *rules)
 {
 	char rule[PATH_MAX], link[32], path[PATH_MAX];
 	struct stat wanted;
@@ -111,29 +111,30 @@ static bool is_allowed(int fd, const struct stat *st, const char *rules)
 	return false;
 }
 
-void share_find_doors(const struct policy *policy, struct share_doors *ret_doors)
+void share_find_protected(const struct policy *policy, struct share_protected *ret_paths)
 {
-	const char *directories[SHARE_DOORS] = {POLICY_RUNTIME_DIRS, POLICY_RUNTIME_X11,
-	                                        policy->runtime_dir};
+	const char *directories[SHARE_PROTECTED] = {POLICY_RUNTIME_DIRS, POLICY_RUNTIME_X11,
+	                                            policy->runtime_dir};
 
-	*ret_doors = (struct share_doors){0};
-	for (size_t i = 0; i < SHARE_DOORS; i++) {
+	*ret_paths = (struct share_protected){0};
+	for (size_t i = 0; i < SHARE_PROTECTED; i++) {
 		_cleanup_fd_ int at = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 		struct stat here;
 
 		if (at < 0 || fstat(at, &here) < 0)
 			/* a directory that does not exist contains nothing */
 			continue;
-		ret_doors->at[ret_doors->count++] = here;
+		ret_paths->at[ret_paths->count++] = here;
 		do
-			if (ret_doors->above_count < ARRAY_SIZE(ret_doors->above))
-				ret_doors->above[ret_doors->above_count++] = here;
+			if (ret_paths->above_count < ARRAY_SIZE(ret_paths->above))
+				ret_paths->above[ret_paths->above_count++] = here;
 		while (fd_climb(&at, &here));
 	}
 }
 
 /* Returns whether the directory is a protected one, or is inside or above one. */
-static bool is_door(int fd, const struct stat *st, struct share_doors *doors)
+static bool share_is_protected(int fd, const struct stat *st,
+                               struct share_protected *protected_paths)
 {
 	/* a file has no ".." */
 	_cleanup_fd_ int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -141,22 +142,24 @@ static bool is_door(int fd, const struct stat *st, struct share_doors *doors)
 
 	if (!S_ISDIR(st->st_mode))
 		return false;
-	for (size_t i = 0; i < doors->above_count; i++)
-		if (fd_same_file(st, &doors->above[i]))
+	for (size_t i = 0; i < protected_paths->above_count; i++)
+		if (fd_same_file(st, &protected_paths->above[i]))
 			return true;
 	/* there may be more directories above */
-	if (doors->above_count == ARRAY_SIZE(doors->above))
+	if (protected_paths->above_count == ARRAY_SIZE(protected_paths->above))
 		return true;
 	if (parent < 0 || fstat(parent, &above) < 0)
 		return false;
-	if (fd_find_above(parent, doors->at, doors->count + doors->has_clear) < doors->count)
+	if (fd_find_above(parent, protected_paths->at,
+	                  protected_paths->count + protected_paths->has_clear) <
+	    protected_paths->count)
 		return true;
-	doors->at[doors->count] = above;
-	doors->has_clear = true;
+	protected_paths->at[protected_paths->count] = above;
+	protected_paths->has_clear = true;
 	return false;
 }
 
-int share_check(struct share_doors *doors, const struct plan *plan, int fd,
+int share_check(struct share_protected *protected_paths, const struct plan *plan, int fd,
                 const struct plan_step *step, struct stat *ret_stat, struct yett_error *error)
 {
 	const char *target = plan_text(plan, step->target), *rules = plan_text(plan, step->source);
@@ -181,12 +184,12 @@ int share_check(struct share_doors *doors, const struct plan *plan, int fd,
 	if (pseudo)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
 		                 "the share for %s is on a %s file system", target, pseudo);
-	if (is_door(fd, ret_stat, doors))
+	if (share_is_protected(fd, ret_stat, protected_paths))
 		return error_set(
 			error, YETT_E_SECURITY_VIOLATION, 0,
 			"the share for %s is, or holds, a runtime directory: its sockets lead out",
 			target);
-	if (is_allowed(fd, ret_stat, rules))
+	if (share_is_allowed(fd, ret_stat, rules))
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
 	                "the policy does not let this user share that %s %s",
@@ -255,7 +258,7 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 		                 "the share for %s cannot be found by its path: %s", target,
 		                 strerror(-own));
 	fd = own < 0 ? fd : own;
-	r = share_check(sharing->doors, sharing->plan, fd, step, &asked, error);
+	r = share_check(sharing->protected_paths, sharing->plan, fd, step, &asked, error);
 	if (r == 0 && step->layer == PLAN_LAYER_STORE && lies_in_source(sharing, fd))
 		r = error_set(error, YETT_E_INVALID_REQUEST, 0,
 		              "the store for %s lies in what is to be copy-on-write", target);
@@ -491,10 +494,10 @@ static int send_trees(const struct sharing *sharing, int trees[static PLAN_STEPS
 	return r == 0 ? send_some(sharing, &packet, fds) : r;
 }
 
-static void __attribute__((noreturn)) share(struct sharing *sharing, int connection)
+static void __attribute__((noreturn)) share_share(struct sharing *sharing, int connection)
 {
 	struct setup_shared *shared = sharing->setup->shared;
-	struct share_doors doors;
+	struct share_protected protected_paths;
 	int trees[PLAN_STEPS_MAX], r;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -505,7 +508,8 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 	                     5);
 	r = share_open_maps(sharing->setup, sharing->plan);
 	if (r == 0 && connection >= 0) {
-		share_find_doors(sharing->setup->host->policy, sharing->doors = &doors);
+		share_find_protected(sharing->setup->host->policy,
+		                     sharing->protected_paths = &protected_paths);
 		r = take_packet(sharing, connection, &shared->error);
 	}
 	if (r == 0)
@@ -534,8 +538,8 @@ int share_start(struct setup *setup, const struct plan *plan, int connection, in
 
 	if (!frame)
 		return -ENOMEM;
-	setup->sharer = fork();
-	if (setup->sharer == 0)
-		share(&sharing, connection);
-	return setup->sharer < 0 ? -errno : 0;
+	setup->mount_clone_child = fork();
+	if (setup->mount_clone_child == 0)
+		share_share(&sharing, connection);
+	return setup->mount_clone_child < 0 ? -errno : 0;
 }

@@ -112,7 +112,7 @@ static int clone_system(const char *path, int face)
 	return steal_fd(&tree);
 }
 
-static int make_parents(int root, const char *path)
+static int template_make_parents(int root, const char *path)
 {
 	char copy[PATH_MAX];
 
@@ -167,7 +167,7 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 
 		(void)snprintf(parent, sizeof parent, "%s", names->items[i]);
 		*strrchr(parent, '/') = '\0';
-		r = make_parents(AT_FDCWD, parent);
+		r = template_make_parents(AT_FDCWD, parent);
 		if (r == 0)
 			r = make_node(names->items[i], extra[i], face);
 	}
@@ -248,9 +248,9 @@ static int enter_new_root(const char *runtime_dir, uint32_t face)
 }
 
 /* Attaches the tree at `path`. A mount point that exists is used, as the files for nodes are. */
-static int attach(const char *path, int tree)
+static int template_attach(const char *path, int tree)
 {
-	int r = make_parents(AT_FDCWD, path);
+	int r = template_make_parents(AT_FDCWD, path);
 
 	return r == 0 && move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno
 	                                                                                   : r;
@@ -301,11 +301,13 @@ static int build(const struct policy_profile *profile, const struct template *te
 		r = enter_new_root(runtime_dir, faces->id);
 	(void)umask(0);
 	for (size_t i = 0; r == 0 && i < system; i++)
-		r = *template->entries[i].link ? 0 : attach(template->entries[i].path, trees[i]);
+		r = *template->entries[i].link
+		            ? 0
+		            : template_attach(template->entries[i].path, trees[i]);
 	if (r == 0)
 		r = make_dev(&profile->devices, numbers, faces->id);
 	for (size_t i = 0; r == 0 && is_rootless && i < ARRAY_SIZE(devices); i++)
-		r = attach(devices[i].path, nodes[i]);
+		r = template_attach(devices[i].path, nodes[i]);
 	if (r == 0 && move_mount(proc, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		r = -errno;
 	/*
@@ -319,7 +321,7 @@ static int build(const struct policy_profile *profile, const struct template *te
 	return r;
 }
 
-static void add(struct init_profile *profile, const void *bytes, size_t size)
+static void template_add(struct init_profile *profile, const void *bytes, size_t size)
 {
 	memcpy(profile->data + profile->data_used, bytes, size);
 	profile->data_used += (uint32_t)size;
@@ -346,13 +348,15 @@ static int write_profile(const struct policy_profile *policy, const struct templ
 	profile->command_filter_count = (uint32_t)policy->command_filter_count;
 	profile->entries_count = (uint32_t) template->entries_count;
 	profile->is_recorded = policy->record != 0;
-	add(profile, policy->init_filter, init_size);
-	add(profile, policy->command_filter, command_size);
+	template_add(profile, policy->init_filter, init_size);
+	template_add(profile, policy->command_filter, command_size);
 	for (size_t i = 0; i < policy->etc.count; i++)
-		add(profile, policy->etc.items[i], strlen(policy->etc.items[i]) + 1);
+		template_add(profile, policy->etc.items[i], strlen(policy->etc.items[i]) + 1);
 	for (size_t i = 0; i < template->entries_count; i++) {
-		add(profile, template->entries[i].path, strlen(template->entries[i].path) + 1);
-		add(profile, template->entries[i].link, strlen(template->entries[i].link) + 1);
+		template_add(profile, template->entries[i].path,
+		             strlen(template->entries[i].path) + 1);
+		template_add(profile, template->entries[i].link,
+		             strlen(template->entries[i].link) + 1);
 	}
 	return fd_new_sealed("yett-profile", profile, sizeof *profile + profile->data_used);
 }
@@ -380,7 +384,7 @@ maker(const struct policy_profile *profile, const struct template *template,
 
 static void end_maker(struct template *template)
 {
-	builder_end_child(template->maker);
+	forker_end_child(template->maker);
 	template->maker = 0;
 	template->go = fd_close(template->go);
 	if (template->result)
@@ -390,7 +394,7 @@ static void end_maker(struct template *template)
 	template->entries = NULL;
 }
 
-static int fail(const struct policy_profile *profile, int r, struct yett_error *error)
+static int template_fail(const struct policy_profile *profile, int r, struct yett_error *error)
 {
 	return error_set(error, YETT_E_INIT_FAILED, 0,
 	                 "the template of profile %s cannot be built: %s", profile->name,
@@ -401,32 +405,32 @@ int template_start(const struct policy_profile *profile, const char *runtime_dir
                    struct template *ret_template, struct yett_error *error)
 {
 	_cleanup_(template_close) struct template template = TEMPLATE_NONE;
-	bool has_faces = face != UINT32_MAX;
+	bool has_id_maps = face != UINT32_MAX;
 	/* No file on a disk belongs to the face, so `data` leaves all owners unmapped. */
-	_cleanup_fd_ int programs = has_faces ? idmap_open_single(0, face, 0, face) : -1;
-	_cleanup_fd_ int data = has_faces ? idmap_open_single(face, face, face, face) : -1;
+	_cleanup_fd_ int programs = has_id_maps ? idmap_open_single(0, face, 0, face) : -1;
+	_cleanup_fd_ int data = has_id_maps ? idmap_open_single(face, face, face, face) : -1;
 	const struct faces faces = {face, programs, data};
 	int go[2], r = list_entries(profile, &template, error);
 
 	if (r != 0)
-		return r < 0 ? fail(profile, r, error) : r;
-	if (has_faces && (programs < 0 || data < 0))
-		return fail(profile, programs < 0 ? programs : data, error);
+		return r < 0 ? template_fail(profile, r, error) : r;
+	if (has_id_maps && (programs < 0 || data < 0))
+		return template_fail(profile, programs < 0 ? programs : data, error);
 	template.result = mmap(NULL, sizeof *template.result, PROT_READ | PROT_WRITE,
 	                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (template.result == MAP_FAILED)
 		template.result = NULL;
 	if (!template.result || pipe2(go, O_CLOEXEC) < 0)
-		return fail(profile, -errno, error);
+		return template_fail(profile, -errno, error);
 	template.result->r = -ECHILD;
-	template.selinux = has_faces ? selinux_look(profile->selinux_type) : SELINUX_ABSENT;
+	template.selinux = has_id_maps ? selinux_look(profile->selinux_type) : SELINUX_ABSENT;
 	template.go = go[0];
 	template.maker = kernel_clone(CLONE_NEWPID, SIGCHLD, -1, NULL);
 	if (template.maker == 0)
 		maker(profile, &template, runtime_dir, &faces, go[1]);
 	(void)close(go[1]);
 	if (template.maker < 0)
-		return fail(profile, template.maker, error);
+		return template_fail(profile, template.maker, error);
 	*ret_template = template;
 	template = TEMPLATE_NONE;
 	return 0;
@@ -449,7 +453,7 @@ int template_finish(const struct policy_profile *profile, struct template *templ
 	if (template->profile >= 0)
 		return 0;
 	template_close(template);
-	return r < 0 ? fail(profile, r, error) : r;
+	return r < 0 ? template_fail(profile, r, error) : r;
 }
 
 void template_close(struct template *template)

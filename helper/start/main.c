@@ -60,7 +60,7 @@ static void print_help(void)
 		             option_table[i].help);
 }
 
-static bool read_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
+static bool helper_read_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
 {
 	char *end;
 
@@ -68,7 +68,7 @@ static bool read_number(const char *text, uint64_t min, uint64_t max, uint64_t *
 	return isdigit((unsigned char)*text) && !*end && *ret_number >= min && *ret_number <= max;
 }
 
-static int parse_options(int argc, char **argv, struct start_options *options)
+static int helper_parse_options(int argc, char **argv, struct start_options *options)
 {
 	struct option known[ARRAY_SIZE(option_table) + 1] = {0};
 	int row;
@@ -86,14 +86,15 @@ static int parse_options(int argc, char **argv, struct start_options *options)
 			*(bool *)to = true;
 		else if (option_table[row].kind == OPTION_TEXT)
 			*(const char **)to = optarg;
-		else if (!read_number(optarg, option_table[row].min, option_table[row].max, to))
+		else if (!helper_read_number(optarg, option_table[row].min, option_table[row].max,
+		                             to))
 			return -EINVAL;
 	}
 	return optind == argc ? 0 : -EINVAL;
 }
 
 /* Finds the directory of this program. The other programs are beside it, installed or built. */
-static int own_folder(char folder[static PATH_MAX])
+static int helper_own_folder(char folder[static PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
 	char *slash;
@@ -124,7 +125,7 @@ static bool limit_cores(void)
 	return setrlimit(RLIMIT_CORE, &limit) == 0;
 }
 
-static int run(const struct start_options *options, struct yett_error *error)
+static int helper_run(const struct start_options *options, struct yett_error *error)
 {
 	enum activation activation = ACTIVATION_NONE;
 	int socket = options->fd == START_NO_FD ? -1 : (int)options->fd,
@@ -157,7 +158,7 @@ int main(int argc, char **argv)
 
 	if (!start_begin(argc, argv, &r))
 		return r;
-	if (parse_options(argc, argv, &options) < 0) {
+	if (helper_parse_options(argc, argv, &options) < 0) {
 		(void)fprintf(stderr, "Try '%s --help'.\n", start_name);
 		return 2;
 	}
@@ -167,7 +168,7 @@ int main(int argc, char **argv)
 		(void)printf("%s " YETT_VERSION "\n", start_name);
 	if (options.help || options.version)
 		return 0;
-	r = own_folder(options.folder);
+	r = helper_own_folder(options.folder);
 	options.libexec = options.libexec ? options.libexec : options.folder;
 	/* We wait for children, so do not inherit SIG_IGN from the process that started us. */
 	(void)signal(SIGCHLD, SIG_DFL);
@@ -176,6 +177,6 @@ int main(int argc, char **argv)
 	(void)umask(022);
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (r == 0)
-		r = run(&options, &error);
-	return start_tell(r, &error);
+		r = helper_run(&options, &error);
+	return start_report(r, &error);
 }

@@ -53,7 +53,7 @@ int setuid_give_up(void)
 }
 
 /* Neither end of a socketpair has a name; a connection to a service has one. unix(7), "unnamed" */
-static bool is_unnamed(bool is_peers)
+static bool setuid_is_unnamed(bool is_peers)
 {
 	struct sockaddr_un name;
 	socklen_t size = sizeof name;
@@ -67,8 +67,8 @@ int setuid_check_socket(struct yett_error *error)
 {
 	if (activation_option(SETUID_SOCKET, SO_DOMAIN) == AF_UNIX &&
 	    activation_option(SETUID_SOCKET, SO_TYPE) == SOCK_SEQPACKET &&
-	    activation_option(SETUID_SOCKET, SO_ACCEPTCONN) == 0 && is_unnamed(false) &&
-	    is_unnamed(true))
+	    activation_option(SETUID_SOCKET, SO_ACCEPTCONN) == 0 && setuid_is_unnamed(false) &&
+	    setuid_is_unnamed(true))
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, 0,
 	                 "descriptor %d is no end of a socketpair of AF_UNIX, SOCK_SEQPACKET",
@@ -167,7 +167,7 @@ static int take_session(struct yett_error *error)
  * Blocks all signals; setuid_settle() unblocks them when the caller's control groups are left. Sets
  * each to SIG_IGN once, which discards pending signals, and then to SIG_DFL.
  */
-static int take_signals(_unused_ struct yett_error *error)
+static int setuid_take_signals(_unused_ struct yett_error *error)
 {
 	sigset_t all;
 
@@ -379,7 +379,7 @@ static int close_descriptors(_unused_ struct yett_error *error)
  * Opens each of 0, 1 and 2, so that no file that is opened later gets a number to which messages
  * are written. Log messages go to the system log, where there is one.
  */
-static int take_descriptors(_unused_ struct yett_error *error)
+static int setuid_take_descriptors(_unused_ struct yett_error *error)
 {
 	static const struct sockaddr_un log_address = {.sun_family = AF_UNIX,
 	                                               .sun_path = "/dev/log"};
@@ -464,19 +464,19 @@ static const struct {
 	{"the caller's descriptors", close_descriptors},
 	{"ids", take_ids},
 	{"session", take_session},
-	{"signals", take_signals},
+	{"signals", setuid_take_signals},
 	{"timers", take_timers},
 	{"attributes", take_attributes},
 	{"limits", take_limits},
 	{"scheduling", take_scheduling},
 	{"environment", take_environment},
 	{"confinement", check_confinement},
-	{"descriptors", take_descriptors},
+	{"descriptors", setuid_take_descriptors},
 	{"folder", take_folder},
 	{"programs", setuid_check_programs},
 };
 
-static int failed(const char *step, int r, struct yett_error *error)
+static int setuid_failed(const char *step, int r, struct yett_error *error)
 {
 	if (r < 0)
 		r = error_set(error, YETT_E_INIT_FAILED, 0,
@@ -489,10 +489,10 @@ int setuid_cleanse(struct peer *ret_caller, struct yett_error *error)
 	int r = check_effect(error);
 
 	if (r == 0)
-		r = failed("caller", read_caller(ret_caller, error), error);
+		r = setuid_failed("caller", read_caller(ret_caller, error), error);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++) {
 		(void)reached_step("setuid", steps[i].name);
-		r = failed(steps[i].name, steps[i].take(error), error);
+		r = setuid_failed(steps[i].name, steps[i].take(error), error);
 	}
 	return r;
 }
@@ -507,7 +507,7 @@ int setuid_settle(const struct setup_host *host, const struct peer *caller,
 	r = reserve_slot(&host->reserve, caller->uid, RESERVE_SLOT_OF_HELPER, SETUID_HELPERS_MAX,
 	                 ret_place, error);
 	if (r != 0)
-		return failed("place", r, error);
+		return setuid_failed("place", r, error);
 	(void)reached_step("setuid", "groups");
 	r = cgroup_host_enter_helpers(&host->cgroups);
 	(void)sigemptyset(&none);
@@ -515,5 +515,5 @@ int setuid_settle(const struct setup_host *host, const struct peer *caller,
 		r = -errno;
 	if (r == 0)
 		(void)reached_step("setuid", "settled");
-	return failed("control groups", r, error);
+	return setuid_failed("control groups", r, error);
 }

@@ -21,7 +21,7 @@ int start_serve(struct monitor *monitor, const char *libexec, int socket, int r,
 	return r;
 }
 
-int start_tell(int r, const struct yett_error *error)
+int start_report(int r, const struct yett_error *error)
 {
 	if (r == 0)
 		return 0;

@@ -64,4 +64,4 @@ _must_check_ int start_serve(struct monitor *monitor, const char *libexec, int s
                              bool is_its_own, struct yett_error *error);
 
 /* Logs why the program ended, to standard error. Returns the exit status. */
-int start_tell(int r, const struct yett_error *error);
+int start_report(int r, const struct yett_error *error);

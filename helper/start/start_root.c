@@ -49,8 +49,8 @@ static int prepare_host(struct monitor *monitor, const char *libexec, struct res
 }
 
 /* `caller` as in struct monitor. */
-static int serve_one(const struct start_options *options, const struct peer *caller, int socket,
-                     struct yett_error *error)
+static int start_root_serve_one(const struct start_options *options, const struct peer *caller,
+                                int socket, struct yett_error *error)
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
@@ -81,7 +81,7 @@ static int serve_one(const struct start_options *options, const struct peer *cal
  * Becomes the caller for good, however many steps of setuid_cleanse() were done: the second step
  * overwrites the caller's ids. Returns whether this process now has no other ids than the caller's.
  */
-static bool become(const struct peer *caller)
+static bool start_root_become(const struct peer *caller)
 {
 	uid_t uid = getuid() ? getuid() : caller->uid;
 	gid_t gid = getuid() ? getgid() : caller->gid;
@@ -101,7 +101,7 @@ static int serve_caller(void)
 
 	if (r != 0)
 		return setuid_give_up() == 0
-		               ? start_tell(r, &error)
+		               ? start_report(r, &error)
 		               : 1; /* no longer root; standard error is the caller's */
 	r = setuid_cleanse(&caller, &error);
 	if (r != 0) {
@@ -109,12 +109,12 @@ static int serve_caller(void)
 		 * Root executes only programs that are known to be its own. The refusal may be that
 		 * these are not: then report it as the caller.
 		 */
-		if (setuid_check_programs(&unused) == 0 || become(&caller))
+		if (setuid_check_programs(&unused) == 0 || start_root_become(&caller))
 			monitor_report(none.libexec, SETUID_SOCKET, r, &error);
 		return 1;
 	}
-	r = serve_one(&none, &caller, SETUID_SOCKET, &error);
-	return start_tell(r, &error);
+	r = start_root_serve_one(&none, &caller, SETUID_SOCKET, &error);
+	return start_report(r, &error);
 }
 
 bool start_begin(int argc, char **argv, int *ret_status)
@@ -150,5 +150,5 @@ int start_check_user(const struct start_options *options, struct yett_error *err
 
 int start_connected(const struct start_options *options, int socket, struct yett_error *error)
 {
-	return serve_one(options, NULL, socket, error);
+	return start_root_serve_one(options, NULL, socket, error);
 }

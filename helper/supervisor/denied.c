@@ -9,7 +9,7 @@
 /* At most ANSWERS_MAX calls are answered in ANSWERS_MS. */
 #define ANSWERS_MS  10
 #define ANSWERS_MAX 64
-#define TELL_MS     1000
+#define REPORT_MS   1000
 
 int denied_fd(struct denied *denied)
 {
@@ -25,7 +25,7 @@ int denied_fd(struct denied *denied)
 /*
  * Finds or adds the entry of a system call. Returns NULL if the table has DENIED_CALLS_MAX others.
  */
-static struct denied_call *find(struct denied *denied, uint32_t number)
+static struct denied_call *denied_find(struct denied *denied, uint32_t number)
 {
 	size_t i = 0;
 
@@ -35,25 +35,26 @@ static struct denied_call *find(struct denied *denied, uint32_t number)
 		return NULL;
 	if (i == denied->count) {
 		denied->calls[denied->count++] = (struct denied_call){.number = number};
-		denied->told_ms = i == 0 ? clock_now_ms() : denied->told_ms;
+		denied->reported_ms = i == 0 ? clock_now_ms() : denied->reported_ms;
 	}
 	return &denied->calls[i];
 }
 
-static void tell(struct denied *denied, struct denied_call *call, struct events *events,
-                 enum sandbox_state state)
+static void supervisor_denied_report(struct denied *denied, struct denied_call *call,
+                                     struct events *events, enum sandbox_state state)
 {
 	struct message_happened event = {
 		.kind = EVENT_DENIED, .pid = call->pid, .call = call->number, .count = call->count};
 
-	events_tell(events, event, NULL, state, denied->lost);
+	events_report(events, event, NULL, state, denied->lost);
 	denied->lost = 0;
 	call->count = 0;
-	call->is_told = true;
+	call->is_reported = true;
 }
 
 /* Answers one waiting call. Returns false if there is none. */
-static bool answer(struct denied *denied, struct events *events, enum sandbox_state state)
+static bool supervisor_denied_answer(struct denied *denied, struct events *events,
+                                     enum sandbox_state state)
 {
 	struct pollfd wait = {.fd = denied->listener, .events = POLLIN};
 	struct seccomp_notif_resp refusal = {.error = -EPERM};
@@ -75,10 +76,10 @@ static bool answer(struct denied *denied, struct events *events, enum sandbox_st
 		return true;
 	}
 	if (events->are_followed)
-		known = find(denied, (uint32_t)call.data.nr);
+		known = denied_find(denied, (uint32_t)call.data.nr);
 	if (known && known->count == 0 && known->thread != call.pid)
 		*known = (struct denied_call){known->number, call.pid, setup_pid_inside(call.pid),
-		                              0, known->is_told};
+		                              0, known->is_reported};
 	refusal.id = call.id;
 	/* On failure the caller is gone, or a signal interrupted it and it will repeat the call. */
 	if (ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 ||
@@ -89,8 +90,8 @@ static bool answer(struct denied *denied, struct events *events, enum sandbox_st
 		return true;
 	}
 	known->count++;
-	if (!known->is_told)
-		tell(denied, known, events, state);
+	if (!known->is_reported)
+		supervisor_denied_report(denied, known, events, state);
 	return true;
 }
 
@@ -100,8 +101,9 @@ void denied_answer(struct denied *denied, struct events *events, enum sandbox_st
 	 * This loop has its own limit, because the interval of denied_fd() may restart while slow
 	 * answers are sent.
 	 */
-	for (unsigned i = 0;
-	     i < ANSWERS_MAX && denied_fd(denied) >= 0 && answer(denied, events, state); i++)
+	for (unsigned i = 0; i < ANSWERS_MAX && denied_fd(denied) >= 0 &&
+	                     supervisor_denied_answer(denied, events, state);
+	     i++)
 		;
 }
 
@@ -109,33 +111,33 @@ void denied_answer(struct denied *denied, struct events *events, enum sandbox_st
  * Reports all unreported refusals. Calls that were repeated stay in the table for another second.
  * The others are removed, so that their next refusal is reported at once.
  */
-static void tell_all(struct denied *denied, struct events *events, enum sandbox_state state)
+static void reports_all(struct denied *denied, struct events *events, enum sandbox_state state)
 {
 	size_t count = denied->count;
 
 	denied->count = 0;
 	for (size_t i = 0; i < count; i++)
 		if (denied->calls[i].count) {
-			tell(denied, &denied->calls[i], events, state);
+			supervisor_denied_report(denied, &denied->calls[i], events, state);
 			denied->calls[denied->count++] = denied->calls[i];
 		}
 }
 
-uint64_t denied_tell(struct denied *denied, struct events *events, enum sandbox_state state)
+uint64_t denied_report(struct denied *denied, struct events *events, enum sandbox_state state)
 {
 	uint64_t now = clock_now_ms();
 
-	if (denied->count && now - denied->told_ms >= TELL_MS) {
-		tell_all(denied, events, state);
-		denied->told_ms = now;
+	if (denied->count && now - denied->reported_ms >= REPORT_MS) {
+		reports_all(denied, events, state);
+		denied->reported_ms = now;
 	}
 	if (denied->answered >= ANSWERS_MAX)
 		return ANSWERS_MS;
-	return denied->count ? denied->told_ms + TELL_MS - now : UINT64_MAX;
+	return denied->count ? denied->reported_ms + REPORT_MS - now : UINT64_MAX;
 }
 
 void denied_end(struct denied *denied, struct events *events, enum sandbox_state state)
 {
-	tell_all(denied, events, state);
+	reports_all(denied, events, state);
 	denied->listener = fd_close(denied->listener);
 }

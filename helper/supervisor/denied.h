@@ -11,7 +11,7 @@
 
 #define DENIED_CALLS_MAX 16
 
-/* A system call that was refused since told_ms. */
+/* A system call that was refused since reported_ms. */
 struct denied_call {
 	uint32_t number;
 	/*
@@ -20,12 +20,12 @@ struct denied_call {
 	 */
 	uint32_t thread, pid;
 	uint64_t count; /* refusals that were not reported yet */
-	bool is_told;
+	bool is_reported;
 };
 
 struct denied {
 	int listener; /* seccomp listener, owned; -1: none */
-	uint64_t answered_ms, told_ms;
+	uint64_t answered_ms, reported_ms;
 	unsigned answered; /* answers since answered_ms */
 	uint32_t lost;
 	size_t count;
@@ -48,7 +48,7 @@ void denied_answer(struct denied *denied, struct events *events, enum sandbox_st
  * Reports what is due. Returns the milliseconds until it must be called again; UINT64_MAX: not
  * before another call is refused.
  */
-uint64_t denied_tell(struct denied *denied, struct events *events, enum sandbox_state state);
+uint64_t denied_report(struct denied *denied, struct events *events, enum sandbox_state state);
 
 /*
  * Reports what was not reported yet, and closes the listener: from then on the kernel answers

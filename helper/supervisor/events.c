@@ -11,7 +11,7 @@
 static void remove_follower(struct events *events, size_t i)
 {
 	if (!frame_close_socket(events->followers[i]))
-		events->is_spoilt = true;
+		events->is_tainted = true;
 	events->followers[i] = -1;
 }
 
@@ -71,7 +71,7 @@ bool events_are_followed(struct events *events)
 void events_see_to_audit(struct events *events, uint64_t number)
 {
 	struct audit_record record = {.kind = AUDIT_FOLLOW, .action = (uint32_t)number};
-	int pair[2], told;
+	int pair[2], reports;
 
 	if (events->setup && fd_poll(events->followers[0], 0, 0) > 0)
 		remove_follower(events, 0);
@@ -79,14 +79,14 @@ void events_see_to_audit(struct events *events, uint64_t number)
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return;
 	(void)shutdown(pair[0], SHUT_RD);
-	told = audit_tell_of(events->setup, &record, &pair[1], 1);
+	reports = audit_report_of(events->setup, &record, &pair[1], 1);
 	(void)close(pair[1]);
-	events->followers[0] = told < 0 ? fd_close(pair[0]) : pair[0];
-	fd_close(told);
+	events->followers[0] = reports < 0 ? fd_close(pair[0]) : pair[0];
+	fd_close(reports);
 }
 
-void events_tell(struct events *events, struct message_happened event, const struct iovec *more,
-                 enum sandbox_state state, uint32_t lost)
+void events_report(struct events *events, struct message_happened event, const struct iovec *more,
+                   enum sandbox_state state, uint32_t lost)
 {
 	events->number += (uint64_t)lost + 1;
 	event.number = events->number;

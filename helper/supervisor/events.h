@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "protocol/message_told.h"
+#include "protocol/message_state.h"
 
 #define FOLLOWERS_MAX 8 /* besides yett-audit, which is the first */
 
@@ -20,7 +20,7 @@ struct events {
 	struct setup *setup;
 	/* At the last check somebody followed, or yett-audit was meant to. */
 	bool are_followed;
-	bool is_spoilt; /* A follower's socket could not be closed. */
+	bool is_tainted; /* A follower's socket could not be closed. */
 };
 #define EVENTS_NONE ((struct events){.followers = {[0 ... FOLLOWERS_MAX] = -1}})
 
@@ -50,5 +50,5 @@ void events_see_to_audit(struct events *events, uint64_t number);
  * struct egress_told, for a command the arguments that init reported.
  */
 struct iovec;
-void events_tell(struct events *events, struct message_happened event, const struct iovec *more,
-                 enum sandbox_state state, uint32_t lost);
+void events_report(struct events *events, struct message_happened event, const struct iovec *more,
+                   enum sandbox_state state, uint32_t lost);

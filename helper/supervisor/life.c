@@ -53,7 +53,7 @@ struct holder {
 struct life {
 	struct setup *setup;
 	/* The record of `setup`, which other processes see. */
-	struct record *told;
+	struct record *reports;
 	struct holder holders[HOLDERS_MAX + ASKING_MAX];
 	size_t count;
 	/*
@@ -73,7 +73,7 @@ struct life {
 	/* init has closed its end, or sent descriptors: nothing more is read. */
 	bool is_deaf;
 	/* init was told that somebody follows. */
-	bool is_told;
+	bool is_reported;
 	bool is_over;
 	enum ended_reason reason;
 };
@@ -87,7 +87,7 @@ static uint32_t count_holders(const struct life *life)
 	return count;
 }
 
-static void end(struct life *life, enum ended_reason reason)
+static void supervisor_life_end(struct life *life, enum ended_reason reason)
 {
 	if (!life->is_over)
 		life->reason = reason;
@@ -97,7 +97,7 @@ static void end(struct life *life, enum ended_reason reason)
 static bool is_running(const struct life *life)
 {
 	return !life->is_over &&
-	       (life->told->state == SANDBOX_RUNNING || life->told->state == SANDBOX_PAUSED);
+	       (life->reports->state == SANDBOX_RUNNING || life->reports->state == SANDBOX_PAUSED);
 }
 
 /*
@@ -106,12 +106,12 @@ static bool is_running(const struct life *life)
  */
 static void spoil(struct life *life)
 {
-	life->setup->is_spoilt = true;
-	end(life, ENDED_HELPER);
+	life->setup->is_tainted = true;
+	supervisor_life_end(life, ENDED_HELPER);
 }
 
 /* A decider has the other end, and may have sent descriptors whose closing blocks. */
-static void let_go(struct life *life, int socket)
+static void life_let_go(struct life *life, int socket)
 {
 	if (!frame_close_socket(socket))
 		spoil(life);
@@ -123,7 +123,7 @@ static void remove_holder(struct life *life, size_t i)
 
 	life->holders[i] = life->holders[--life->count];
 	if (!holder.is_borrowed)
-		let_go(life, holder.socket);
+		life_let_go(life, holder.socket);
 	else
 		/*
 		 * The monitor may wait in supervisors_end() for a packet that the decider has read
@@ -133,9 +133,9 @@ static void remove_holder(struct life *life, size_t i)
 	if (holder.role != HOLDER_HOLDS)
 		return;
 	life->held_ms = clock_now_ms();
-	life->told->attached = count_holders(life);
-	if (holder.is_borrowed && !life->told->life.linger)
-		end(life, ENDED_HELPER);
+	life->reports->attached = count_holders(life);
+	if (holder.is_borrowed && !life->reports->life.linger)
+		supervisor_life_end(life, ENDED_HELPER);
 	else if (is_running(life))
 		setup_publish(life->setup);
 }
@@ -163,15 +163,15 @@ static void notify_all(const struct life *life, enum supervisor_notice_kind kind
 
 static void set_state(struct life *life, enum sandbox_state state)
 {
-	life->told->state = state;
+	life->reports->state = state;
 	setup_publish(life->setup);
 	if (state != SANDBOX_RUNNING && state != SANDBOX_PAUSED)
 		return;
 	notify_all(life, NOTICE_STATE, state);
-	events_tell(&life->events,
-	            (struct message_happened){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED
-	                                                                      : EVENT_RESUMED},
-	            NULL, state, 0);
+	events_report(&life->events,
+	              (struct message_happened){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED
+	                                                                        : EVENT_RESUMED},
+	              NULL, state, 0);
 }
 
 /*
@@ -211,13 +211,14 @@ static int resume_sandbox(struct life *life, struct yett_error *error)
  * Sends init one byte, with `fd` unless that is -1. init may be stopped or compromised: wait at
  * most INIT_ANSWERS_MS, and only while the sandbox is not frozen.
  */
-static int tell_init(const struct life *life, enum init_word word, int fd, struct yett_error *error)
+static int report_init(const struct life *life, enum init_word word, int fd,
+                       struct yett_error *error)
 {
 	uint8_t byte = (uint8_t)word;
 	int control = life->setup->control,
 	    r = frame_send(control, &byte, 1, &fd, fd >= 0, MSG_DONTWAIT);
 
-	if (r == -EAGAIN && life->told->state == SANDBOX_RUNNING &&
+	if (r == -EAGAIN && life->reports->state == SANDBOX_RUNNING &&
 	    fd_poll(control, POLLOUT, INIT_ANSWERS_MS) > 0)
 		r = frame_send(control, &byte, 1, &fd, fd >= 0, MSG_DONTWAIT);
 	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0,
@@ -226,11 +227,11 @@ static int tell_init(const struct life *life, enum init_word word, int fd, struc
 }
 
 /* `channel` is the end for init. The monitor has the other end, for its client. */
-static int attach(struct life *life, size_t i, int channel, struct yett_error *error)
+static int life_attach(struct life *life, size_t i, int channel, struct yett_error *error)
 {
-	struct record *told = life->told;
-	struct supervisor_created created = {.private_uid = told->private_uid,
-	                                     .layers = told->layers};
+	struct record *reports = life->reports;
+	struct supervisor_created created = {.private_uid = reports->private_uid,
+	                                     .layers = reports->layers};
 	int r;
 
 	if (channel < 0)
@@ -239,23 +240,23 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 	if (count_holders(life) >= HOLDERS_MAX)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
 		                 "%d connections hold the sandbox already", HOLDERS_MAX);
-	r = tell_init(life, INIT_WORD_CHANNEL, channel, error);
+	r = report_init(life, INIT_WORD_CHANNEL, channel, error);
 	if (r != 0)
 		return r;
 	life->holders[i].role = HOLDER_HOLDS;
-	told->attached = count_holders(life);
+	reports->attached = count_holders(life);
 	setup_publish(life->setup);
 	/* Sent first, so that the client requests nothing from a paused sandbox. */
-	if (told->state == SANDBOX_PAUSED)
+	if (reports->state == SANDBOX_PAUSED)
 		(void)notify(&life->holders[i], NOTICE_STATE, SANDBOX_PAUSED, -1);
 	(void)send(life->holders[i].socket, &created, sizeof created, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return 0;
 }
 
 /* Reports the limits that were hit since the last call. */
-static void tell_limits(struct life *life)
+static void report_limits(struct life *life)
 {
-	enum sandbox_state state = (enum sandbox_state)life->told->state;
+	enum sandbox_state state = (enum sandbox_state)life->reports->state;
 	uint64_t kills = setup_count(life->setup, USAGE_OOM_KILLS),
 		 refused = setup_count(life->setup, USAGE_FORKS_REFUSED);
 	struct message_happened oom = {.kind = EVENT_OOM, .count = kills - life->oom_kills};
@@ -263,36 +264,37 @@ static void tell_limits(struct life *life)
 	                                 .count = refused - life->forks_refused};
 
 	if (kills > life->oom_kills)
-		events_tell(&life->events, oom, NULL, state, 0);
+		events_report(&life->events, oom, NULL, state, 0);
 	if (refused > life->forks_refused)
-		events_tell(&life->events, forks, NULL, state, 0);
+		events_report(&life->events, forks, NULL, state, 0);
 	life->oom_kills = kills;
 	life->forks_refused = refused;
 	life->looked_ms = clock_now_ms();
 }
 
 /* Tells init whether somebody follows. If the socket to init is full, the next call tries again. */
-static void tell_followed(struct life *life, bool is_followed)
+static void report_followed(struct life *life, bool is_followed)
 {
-	if (is_followed != life->is_told && life->told->state == SANDBOX_RUNNING &&
+	if (is_followed != life->is_reported && life->reports->state == SANDBOX_RUNNING &&
 	    frame_send(life->setup->control,
-	               &(uint8_t){is_followed ? INIT_WORD_TELL : INIT_WORD_REST}, 1, NULL, 0,
+	               &(uint8_t){is_followed ? INIT_WORD_REPORT : INIT_WORD_REST}, 1, NULL, 0,
 	               MSG_DONTWAIT) == 0)
-		life->is_told = is_followed;
+		life->is_reported = is_followed;
 }
 
 /* `stream` is the supervisor's end. */
-static int follow(struct life *life, int stream, struct yett_error *error)
+static int life_follow(struct life *life, int stream, struct yett_error *error)
 {
 	int r;
 
 	/* Only updates the counts: limits that were hit before are no events for this follower. */
 	if (!life->events.are_followed)
-		tell_limits(life);
+		report_limits(life);
 	/* Before the client gets the answer that it follows. */
-	tell_followed(life, true);
-	r = stream < 0 ? -EINVAL
-	               : events_add(&life->events, stream, (enum sandbox_state)life->told->state);
+	report_followed(life, true);
+	r = stream < 0
+	            ? -EINVAL
+	            : events_add(&life->events, stream, (enum sandbox_state)life->reports->state);
 
 	if (r == -EUSERS)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d follow the sandbox already",
@@ -319,15 +321,15 @@ static int change_network(const struct life *life, uint32_t changes, int *rules,
  * descriptor that came with the request, -1: none; an `order` came with MANAGE_MOUNT. If the role
  * becomes HOLDER_HOLDS or HOLDER_WAITS, further packets follow after the answer.
  */
-static int act(struct life *life, size_t i, const struct supervisor_request *request, int *fd,
-               const struct setup_order *order, struct yett_error *error)
+static int life_act(struct life *life, size_t i, const struct supervisor_request *request, int *fd,
+                    const struct setup_order *order, struct yett_error *error)
 {
 	int channel = *fd, memory;
 
 	switch (request->action) {
 	case MANAGE_DESTROY:
 		life->holders[i].role = HOLDER_WAITS;
-		end(life, ENDED_DESTROYED);
+		supervisor_life_end(life, ENDED_DESTROYED);
 		return 0;
 	case MANAGE_PLAN:
 	case MANAGE_RULES:
@@ -342,15 +344,15 @@ static int act(struct life *life, size_t i, const struct supervisor_request *req
 	case MANAGE_MOUNT:
 		return setup_mount(life->setup, order, error);
 	case MANAGE_ATTACH:
-		return attach(life, i, channel, error);
+		return life_attach(life, i, channel, error);
 	case MANAGE_PAUSE:
 		return pause_sandbox(life, error);
 	case MANAGE_RESUME:
 		return resume_sandbox(life, error);
 	case MANAGE_KILL:
-		return tell_init(life, INIT_WORD_KILL, -1, error);
+		return report_init(life, INIT_WORD_KILL, -1, error);
 	case MANAGE_FOLLOW:
-		return follow(life, channel, error);
+		return life_follow(life, channel, error);
 	default:
 		return error_set(error, YETT_E_INVALID_REQUEST, 0,
 		                 "a supervisor takes no such request");
@@ -362,15 +364,15 @@ static int act(struct life *life, size_t i, const struct supervisor_request *req
  * client more waits until the record is on disk, and is refused if the policy requires the record
  * and there is none. All other actions are carried out in any case.
  */
-static int tell_audit(struct life *life, const struct supervisor_request *request, int fd,
-                      struct yett_error *error)
+static int life_report_audit(struct life *life, const struct supervisor_request *request, int fd,
+                             struct yett_error *error)
 {
 	struct audit_record record = {
 		.kind = AUDIT_ACT, .action = request->action, .asker = request->asker};
 	/* The number comes from a decider, so that it can be any. */
 	uint32_t bit = request->action < 32 ? 1U << request->action : 0;
 	int socket = bit & (ACTS_THAT_GIVE | ACTS_THAT_TAKE)
-	                     ? audit_tell_of(life->setup, &record, &fd, fd >= 0)
+	                     ? audit_report_of(life->setup, &record, &fd, fd >= 0)
 	                     : -ENOENT,
 	    r = 0;
 
@@ -379,8 +381,8 @@ static int tell_audit(struct life *life, const struct supervisor_request *reques
 	else
 		audit_leave(socket);
 	if (r < 0)
-		events_tell(&life->events, (struct message_happened){.kind = EVENT_UNRECORDED},
-		            NULL, (enum sandbox_state)life->told->state, 0);
+		events_report(&life->events, (struct message_happened){.kind = EVENT_UNRECORDED},
+		              NULL, (enum sandbox_state)life->reports->state, 0);
 	return r > 0 && bit & ACTS_THAT_GIVE ? r : 0;
 }
 
@@ -388,11 +390,11 @@ static int tell_audit(struct life *life, const struct supervisor_request *reques
  * The request says in which states the action is allowed. The states come from a decider: once the
  * sandbox has ended, only MANAGE_DESTROY and MANAGE_PLAN are possible, whatever the request says.
  */
-static int check_state(const struct life *life, const struct supervisor_request *request,
-                       struct yett_error *error)
+static int life_check_state(const struct life *life, const struct supervisor_request *request,
+                            struct yett_error *error)
 {
 	bool is_for_all = request->action == MANAGE_DESTROY || request->action == MANAGE_PLAN;
-	uint32_t state = life->is_over ? SANDBOX_STOPPING : life->told->state;
+	uint32_t state = life->is_over ? SANDBOX_STOPPING : life->reports->state;
 	static const char *const why[] = {[SANDBOX_RUNNING] = "is not paused",
 	                                  [SANDBOX_PAUSED] =
 	                                          "is paused already: resume it, or destroy it"};
@@ -407,7 +409,8 @@ static int check_state(const struct life *life, const struct supervisor_request 
  * Sends the refusal, with the `plan` that came with the request (-1: none). If the plan cannot be
  * sent now, sends the refusal without it.
  */
-static void refuse(const struct holder *holder, const struct supervisor_created *refused, int plan)
+static void life_refuse(const struct holder *holder, const struct supervisor_created *refused,
+                        int plan)
 {
 	if (plan < 0 ||
 	    frame_send(holder->socket, refused, sizeof *refused, &plan, 1, MSG_DONTWAIT) < 0)
@@ -431,21 +434,22 @@ static int answer_holder(struct life *life, size_t i, struct frame *frame)
 	else if (request.action == MANAGE_MOUNT)
 		r = supervisor_take_order(frame, &order);
 	if (r < 0 || frame->length != sizeof request ||
-	    memcmp(request.id, life->told->id, sizeof request.id) != 0) {
+	    memcmp(request.id, life->reports->id, sizeof request.id) != 0) {
 		remove_holder(life, i);
 		return YETT_E_NOT_FOUND;
 	}
-	refused.code = check_state(life, &request, &refused.error);
+	refused.code = life_check_state(life, &request, &refused.error);
 	if (refused.code == 0)
-		refused.code = tell_audit(life, &request,
-		                          request.action == MANAGE_MOUNT ? order.memory : rules,
-		                          &refused.error);
+		refused.code = life_report_audit(
+			life, &request, request.action == MANAGE_MOUNT ? order.memory : rules,
+			&refused.error);
 	if (refused.code == 0)
-		refused.code = act(life, i, &request,
-		                   rules >= 0 || frame->fd_count != 1 ? &rules : &frame->fds[0],
-		                   &order, &refused.error);
+		refused.code =
+			life_act(life, i, &request,
+		                 rules >= 0 || frame->fd_count != 1 ? &rules : &frame->fds[0],
+		                 &order, &refused.error);
 	if (refused.code != 0)
-		refuse(&life->holders[i], &refused, order.memory);
+		life_refuse(&life->holders[i], &refused, order.memory);
 	else if (life->holders[i].role == HOLDER_ASKS && request.action != MANAGE_PLAN &&
 	         request.action != MANAGE_RULES)
 		(void)notify(&life->holders[i], NOTICE_DONE, 0, -1);
@@ -470,7 +474,7 @@ static void handle_holder(struct life *life, size_t i)
 		remove_holder(life, i);
 	/* After a refusal nobody else has this socket, so that closing it may block. */
 	for (size_t j = 0; r > 0 && j < frame->fd_count; j++)
-		let_go(life, steal_fd(&frame->fds[j]));
+		life_let_go(life, steal_fd(&frame->fds[j]));
 	closing_bound(true);
 	/*
 	 * init and the client have these now, and may have closed theirs already: then this close
@@ -486,65 +490,65 @@ static void handle_holder(struct life *life, size_t i)
  */
 static void add_totals(const struct life *life, const void *packet)
 {
-	struct init_totals told;
+	struct init_totals reports;
 	uint64_t count, age_us = (clock_now_ms() - life->started_ms + 1) * 1000;
 
-	memcpy(&told, packet, sizeof told);
-	count = told.successes + told.failures;
-	if (told.successes > TOTALS_MAX || told.failures > TOTALS_MAX ||
-	    told.timeouts > told.failures || told.duration_us > count * age_us)
+	memcpy(&reports, packet, sizeof reports);
+	count = reports.successes + reports.failures;
+	if (reports.successes > TOTALS_MAX || reports.failures > TOTALS_MAX ||
+	    reports.timeouts > reports.failures || reports.duration_us > count * age_us)
 		return;
 	registry_add_totals(&life->setup->host->reserve,
 	                    &(struct message_totals){.executions = count,
-	                                             .successes = told.successes,
-	                                             .failures = told.failures,
-	                                             .timeouts = told.timeouts,
-	                                             .duration_us = told.duration_us});
+	                                             .successes = reports.successes,
+	                                             .failures = reports.failures,
+	                                             .timeouts = reports.timeouts,
+	                                             .duration_us = reports.duration_us});
 }
 
 /*
  * Handles one packet of init, of which nothing is trusted except that it is about this sandbox.
  * Returns whether there may be more.
  */
-static bool hear(struct life *life)
+static bool life_hear(struct life *life)
 {
-	enum sandbox_state state = (enum sandbox_state)life->told->state;
-	struct init_event told = {0};
+	enum sandbox_state state = (enum sandbox_state)life->reports->state;
+	struct init_event reports = {0};
 	/*
 	 * init has no descriptors to send, and closing any could block: such a packet stays in the
 	 * socket.
 	 */
-	ssize_t n =
-		frame_peek_fds(life->setup->control)
-			? 0
-			: recv(life->setup->control, &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
-	struct message_happened event = {.kind = told.kind,
-	                                 .command = told.command,
-	                                 .pid = told.pid,
-	                                 .error = told.error,
-	                                 .result = told.result};
+	ssize_t n = frame_peek_fds(life->setup->control)
+	                    ? 0
+	                    : recv(life->setup->control, &reports, sizeof reports,
+	                           MSG_DONTWAIT | MSG_TRUNC);
+	struct message_happened event = {.kind = reports.kind,
+	                                 .command = reports.command,
+	                                 .pid = reports.pid,
+	                                 .error = reports.error,
+	                                 .result = reports.result};
 
 	life->is_deaf = n == 0;
 	if (life->is_deaf && frame_peek_fds(life->setup->control))
-		end(life, ENDED_INIT_DIED);
+		supervisor_life_end(life, ENDED_INIT_DIED);
 	life->heard++;
 	if (n == sizeof(struct init_totals)) {
-		add_totals(life, &told);
+		add_totals(life, &reports);
 		return true;
 	}
-	if (n != sizeof told || told.kind < EVENT_STARTED || told.kind > EVENT_TIMEOUT)
+	if (n != sizeof reports || reports.kind < EVENT_STARTED || reports.kind > EVENT_TIMEOUT)
 		return n > 0;
-	if (life->events.are_followed && told.kind == EVENT_EXITED)
-		tell_limits(life);
+	if (life->events.are_followed && reports.kind == EVENT_EXITED)
+		report_limits(life);
 	/*
 	 * Before Linux 6.11 the kernel does not count refused forks in the cgroup that is read
 	 * here.
 	 */
-	if ((told.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
-		events_tell(&life->events, (struct message_happened){.kind = EVENT_FORKS_REFUSED},
-		            NULL, state, 0);
-	events_tell(&life->events, event, &(struct iovec){told.argv, sizeof told.argv}, state,
-	            told.lost);
+	if ((reports.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
+		events_report(&life->events, (struct message_happened){.kind = EVENT_FORKS_REFUSED},
+		              NULL, state, 0);
+	events_report(&life->events, event, &(struct iovec){reports.argv, sizeof reports.argv},
+	              state, reports.lost);
 	return true;
 }
 
@@ -564,12 +568,12 @@ static bool is_hearing(struct life *life)
  * Whether yett-audit has room for another event. Commands and connections wait until it has;
  * refusals of system calls do not.
  */
-static bool has_room(struct life *life)
+static bool life_has_room(struct life *life)
 {
 	events_see_to_audit(&life->events, life->events.number);
 	return life->events.followers[0] >= 0
 	               ? frame_has_room(life->events.followers[0])
-	               : life->is_over || !life->told->recorded ||
+	               : life->is_over || !life->reports->recorded ||
 	                         life->setup->host->policy->audit != POLICY_AUDIT_REQUIRED;
 }
 
@@ -580,13 +584,13 @@ static bool has_room(struct life *life)
 static void hear_all(struct life *life, unsigned most, int wait_ms)
 {
 	for (unsigned i = 0; i < most && !life->is_deaf; i++)
-		if ((!has_room(life) &&
+		if ((!life_has_room(life) &&
 		     fd_poll(life->events.followers[0], POLLOUT, wait_ms) <= 0) ||
-		    !hear(life))
+		    !life_hear(life))
 			return;
 }
 
-static uint64_t lesser(uint64_t a, uint64_t b)
+static uint64_t life_lesser(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -595,19 +599,19 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 static uint64_t see_to_followers(struct life *life)
 {
 	bool is_followed = events_are_followed(&life->events);
-	uint64_t next =
-		denied_tell(&life->denied, &life->events, (enum sandbox_state)life->told->state);
+	uint64_t next = denied_report(&life->denied, &life->events,
+	                              (enum sandbox_state)life->reports->state);
 
-	if (life->events.is_spoilt || life->setup->is_spoilt)
+	if (life->events.is_tainted || life->setup->is_tainted)
 		spoil(life);
 	if (!is_followed)
 		life->denied.lost = 0; /* nobody followed */
-	tell_followed(life, is_followed);
+	report_followed(life, is_followed);
 	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
-		tell_limits(life);
-	if (life->heard >= HEARD_MAX || network_is_full(&life->network) || !has_room(life))
-		return lesser(next, HEARD_MS);
-	return is_followed ? lesser(next, FOLLOWED_LOOK_MS) : next;
+		report_limits(life);
+	if (life->heard >= HEARD_MAX || network_is_full(&life->network) || !life_has_room(life))
+		return life_lesser(next, HEARD_MS);
+	return is_followed ? life_lesser(next, FOLLOWED_LOOK_MS) : next;
 }
 
 static void handle_listening(struct life *life)
@@ -622,11 +626,11 @@ static void handle_listening(struct life *life)
  * Sets busy_ms if anything but init runs, or has run since the last call. Relies on what the kernel
  * counts, not on what init reports.
  */
-static void look(struct life *life, uint64_t now)
+static void life_look(struct life *life, uint64_t now)
 {
 	uint64_t cpu_us = setup_count(life->setup, USAGE_CPU);
 
-	if (life->told->state == SANDBOX_RUNNING &&
+	if (life->reports->state == SANDBOX_RUNNING &&
 	    (cpu_us != life->cpu_seen_us || setup_is_busy(life->setup)))
 		life->busy_ms = now;
 	life->cpu_seen_us = cpu_us;
@@ -644,7 +648,7 @@ static uint64_t next_look(uint64_t left, uint64_t share)
 	uint64_t next = left / share;
 
 	next = next < LOOK_MS_MIN ? LOOK_MS_MIN : next;
-	return lesser(lesser(next, LOOK_MS_MAX), left > LOOK_MS_MIN ? left : LOOK_MS_MIN);
+	return life_lesser(life_lesser(next, LOOK_MS_MAX), left > LOOK_MS_MIN ? left : LOOK_MS_MIN);
 }
 
 /* Pauses the sandbox if it was idle for `idle_ms`. Returns like expire(). */
@@ -666,16 +670,16 @@ static uint64_t pause_idle(struct life *life, uint64_t now, uint64_t idle_ms)
  */
 static uint64_t expire(struct life *life)
 {
-	const struct plan_life *limits = &life->told->life;
+	const struct plan_life *limits = &life->reports->life;
 	uint64_t now = clock_now_ms(), next = see_to_followers(life), rests_ms;
-	bool is_paused = life->told->state == SANDBOX_PAUSED, is_held = count_holders(life) > 0;
+	bool is_paused = life->reports->state == SANDBOX_PAUSED, is_held = count_holders(life) > 0;
 
-	if ((limits->cpu_ms || limits->idle_ms || life->told->life.linger_ms) &&
+	if ((limits->cpu_ms || limits->idle_ms || life->reports->life.linger_ms) &&
 	    now - life->seen_ms >= LOOK_MS_MIN) {
-		look(life, now);
+		life_look(life, now);
 		life->seen_ms = now;
 	}
-	rests_ms = lesser(now - life->busy_ms, now - life->held_ms);
+	rests_ms = life_lesser(now - life->busy_ms, now - life->held_ms);
 	const struct {
 		uint64_t limit_ms, used_ms;
 		/* 0: the limit is reached after exactly the time that is left now. */
@@ -688,7 +692,7 @@ static uint64_t expire(struct life *life)
 	         life->processors, ENDED_CPU_TIME},
 		{is_paused || limits->idle_pauses ? 0 : limits->idle_ms, now - life->busy_ms, 4,
 	         ENDED_IDLE},
-		{is_held ? 0 : life->told->life.linger_ms, rests_ms, 4, ENDED_IDLE},
+		{is_held ? 0 : life->reports->life.linger_ms, rests_ms, 4, ENDED_IDLE},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
@@ -696,30 +700,32 @@ static uint64_t expire(struct life *life)
 			ends[i].limit_ms > ends[i].used_ms ? ends[i].limit_ms - ends[i].used_ms : 0;
 
 		if (left > 0)
-			next = lesser(next, ends[i].share ? next_look(left, ends[i].share) : left);
+			next = life_lesser(next,
+			                   ends[i].share ? next_look(left, ends[i].share) : left);
 		else if (ends[i].limit_ms > 0)
-			end(life, ends[i].reason);
+			supervisor_life_end(life, ends[i].reason);
 	}
 	if (limits->idle_ms && limits->idle_pauses && !is_paused)
-		next = lesser(next, pause_idle(life, now, limits->idle_ms));
+		next = life_lesser(next, pause_idle(life, now, limits->idle_ms));
 	return next;
 }
 
 /* Waits up to `wait_ms` (UINT64_MAX: without limit) for something to happen, and handles it. */
-static void turn(struct life *life, uint64_t wait_ms)
+static void life_turn(struct life *life, uint64_t wait_ms)
 {
 	struct pollfd wait[LIFE_HOLDERS + HOLDERS_MAX + ASKING_MAX];
 	size_t count = life->count;
 
 	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? life->setup->init_pidfd : -1,
 	                                  .events = POLLIN};
-	wait[LIFE_CONTROL] = (struct pollfd){
-		.fd = is_running(life) && has_room(life) && is_hearing(life) ? life->setup->control
-	                                                                     : -1,
-		.events = POLLIN};
+	wait[LIFE_CONTROL] =
+		(struct pollfd){.fd = is_running(life) && life_has_room(life) && is_hearing(life)
+	                                      ? life->setup->control
+	                                      : -1,
+	                        .events = POLLIN};
 	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1,
 	                                    .events = POLLIN};
-	wait[LIFE_NETWORK] = (struct pollfd){.fd = is_running(life) && has_room(life)
+	wait[LIFE_NETWORK] = (struct pollfd){.fd = is_running(life) && life_has_room(life)
 	                                                   ? network_fd(&life->network, life->setup)
 	                                                   : -1,
 	                                     .events = POLLIN};
@@ -739,11 +745,13 @@ static void turn(struct life *life, uint64_t wait_ms)
 	if (wait[LIFE_CONTROL].revents)
 		hear_all(life, HEARD_MAX, 0);
 	if (wait[LIFE_DENIED].revents)
-		denied_answer(&life->denied, &life->events, (enum sandbox_state)life->told->state);
+		denied_answer(&life->denied, &life->events,
+		              (enum sandbox_state)life->reports->state);
 	if (wait[LIFE_NETWORK].revents)
 		network_hear(&life->network, life->setup, &life->events);
 	if (wait[LIFE_INIT].revents)
-		end(life, life->told->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
+		supervisor_life_end(life,
+		                    life->reports->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
 	if (wait[LIFE_LISTENING].revents)
 		handle_listening(life);
 }
@@ -758,21 +766,21 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 	(void)setsockopt(setup->control, SOL_SOCKET, SO_SNDBUF, &(int){CONTROL_BUFFER},
 	                 sizeof(int));
 	life->setup = setup;
-	life->told = &setup->record;
+	life->reports = &setup->record;
 	life->denied.listener = listener;
 	life->events = EVENTS_NONE;
 	life->holders[life->count++] =
 		(struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
 	life->started_ms = life->busy_ms = life->held_ms = clock_now_ms();
-	if (life->told->life.cpu_ms)
+	if (life->reports->life.cpu_ms)
 		life->cpu_before_us = life->cpu_seen_us = setup_count(setup, USAGE_CPU);
 	life->processors = processors > 0 ? (uint32_t)processors : 1;
-	life->told->attached = 1;
-	life->told->started_ms = clock_wall_ms();
-	life->told->state = SANDBOX_RUNNING;
-	life->told->recorded =
+	life->reports->attached = 1;
+	life->reports->started_ms = clock_wall_ms();
+	life->reports->state = SANDBOX_RUNNING;
+	life->reports->recorded =
 		setup->host->rootless ? 0 : setup->host->policy->profiles[setup->profile].record;
-	life->events.setup = life->told->recorded ? setup : NULL;
+	life->events.setup = life->reports->recorded ? setup : NULL;
 	setup_publish(setup);
 	return life;
 }
@@ -783,9 +791,9 @@ void life_keep(struct life *life)
 		uint64_t wait_ms = expire(life);
 
 		if (!life->is_over)
-			turn(life, wait_ms);
+			life_turn(life, wait_ms);
 	}
-	if (life->told->state == SANDBOX_PAUSED)
+	if (life->reports->state == SANDBOX_PAUSED)
 		/*
 		 * The cgroup forker (builder) is frozen with the sandbox, and needed for the next
 		 * one.
@@ -800,12 +808,12 @@ void life_keep(struct life *life)
 	hear_all(life, UINT16_MAX, FOLLOWED_LOOK_MS);
 	life->network.heard = 0;
 	network_hear(&life->network, life->setup, &life->events);
-	life->told->ended = life->reason;
+	life->reports->ended = life->reason;
 	set_state(life, SANDBOX_STOPPING);
 }
 
 /* Notifies all clients and removes them. */
-static void leave(struct life *life, enum sandbox_state state, enum ended_reason reason)
+static void life_leave(struct life *life, enum sandbox_state state, enum ended_reason reason)
 {
 	set_state(life, state);
 	if (state == SANDBOX_DESTROYED)
@@ -817,35 +825,35 @@ static void leave(struct life *life, enum sandbox_state state, enum ended_reason
 
 void life_end(struct life *life, bool out_of_memory)
 {
-	struct record *told = life->told;
-	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : told->life.cleanup_ms,
+	struct record *reports = life->reports;
+	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : reports->life.cleanup_ms,
 		 end_ms = clock_now_ms() + cleanup_ms, now;
 
 	if (out_of_memory && (life->reason == ENDED_CLOSED || life->reason == ENDED_INIT_DIED))
 		life->reason = ENDED_OOM;
-	told->ended = life->reason;
-	told->ended_ms = clock_wall_ms();
-	told->attached = 0;
+	reports->ended = life->reason;
+	reports->ended_ms = clock_wall_ms();
+	reports->attached = 0;
 	if (life->events.are_followed)
-		tell_limits(life);
+		report_limits(life);
 	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
 	life->setup->audit =
-		audit_tell_of(life->setup, &(struct audit_record){.kind = AUDIT_ENDED}, NULL, 0);
-	events_tell(&life->events,
-	            (struct message_happened){.kind = EVENT_ENDED, .ended = life->reason}, NULL,
-	            SANDBOX_STOPPING, life->denied.lost);
+		audit_report_of(life->setup, &(struct audit_record){.kind = AUDIT_ENDED}, NULL, 0);
+	events_report(&life->events,
+	              (struct message_happened){.kind = EVENT_ENDED, .ended = life->reason}, NULL,
+	              SANDBOX_STOPPING, life->denied.lost);
 	events_free(&life->events);
 	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.sandboxes = 1});
 	if (cleanup_ms) {
-		leave(life,
-		      life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED
-		              ? SANDBOX_FAILED
-		              : SANDBOX_STOPPED,
-		      life->reason);
+		life_leave(life,
+		           life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED
+		                   ? SANDBOX_FAILED
+		                   : SANDBOX_STOPPED,
+		           life->reason);
 		life->is_over = false;
 		while (!life->is_over && (now = clock_now_ms()) < end_ms)
-			turn(life, end_ms - now);
+			life_turn(life, end_ms - now);
 	}
-	leave(life, SANDBOX_DESTROYED, cleanup_ms ? ENDED_DESTROYED : life->reason);
+	life_leave(life, SANDBOX_DESTROYED, cleanup_ms ? ENDED_DESTROYED : life->reason);
 	free(life);
 }

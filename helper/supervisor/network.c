@@ -1,7 +1,7 @@
 /* See network.h. */
 #include "helper/supervisor/network.h"
 #include "base/clock.h"
-#include "programs/egress/egress_told.h"
+#include "programs/egress/egress_report.h"
 #include "protocol/frame.h"
 
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ int network_fd(struct network *network, const struct setup *setup)
 	 * forker (builder), which is frozen, too.
 	 */
 	return network->heard < HEARD_MAX && setup->record.state == SANDBOX_RUNNING
-	               ? setup->egress.told
+	               ? setup->egress.reports
 	               : -1;
 }
 
@@ -39,12 +39,12 @@ static void handle_end(struct setup *setup, struct events *events)
 	                                 .count = setup_restart_network(setup)};
 
 	setup->record.network.open = 0;
-	events_tell(events, event, NULL, (enum sandbox_state)setup->record.state, 0);
+	events_report(events, event, NULL, (enum sandbox_state)setup->record.state, 0);
 }
 
 int network_change(struct setup *setup, uint32_t changes, int *rules)
 {
-	int r = setup->egress.told < 0                     ? -ENOTCONN
+	int r = setup->egress.reports < 0                  ? -ENOTCONN
 	        : changes != setup->record.network.changes ? -EAGAIN
 	                                                   : 0;
 
@@ -59,50 +59,51 @@ int network_change(struct setup *setup, uint32_t changes, int *rules)
 	return 0;
 }
 
-static void count(struct record_network *all, const struct egress_told *told)
+static void supervisor_network_count(struct record_network *all,
+                                     const struct egress_report *reports)
 {
-	all->open = told->open;
-	all->made += told->kind == EGRESS_TOLD_CONNECTED ? told->count : 0;
-	all->blocked += told->kind == EGRESS_TOLD_DENIED ? told->count : 0;
-	all->sent_bytes += told->sent_bytes;
-	all->received_bytes += told->received_bytes;
+	all->open = reports->open;
+	all->made += reports->kind == EGRESS_REPORT_CONNECTED ? reports->count : 0;
+	all->blocked += reports->kind == EGRESS_REPORT_DENIED ? reports->count : 0;
+	all->sent_bytes += reports->sent_bytes;
+	all->received_bytes += reports->received_bytes;
 }
 
 void network_hear(struct network *network, struct setup *setup, struct events *events)
 {
-	static const uint32_t kinds[] = {[EGRESS_TOLD_CONNECTED] = EVENT_CONNECTED,
-	                                 [EGRESS_TOLD_CLOSED] = EVENT_DISCONNECTED,
-	                                 [EGRESS_TOLD_FAILED] = EVENT_UNREACHABLE,
-	                                 [EGRESS_TOLD_DENIED] = EVENT_BLOCKED,
-	                                 [EGRESS_TOLD_FULL] = EVENT_FULL,
-	                                 [EGRESS_TOLD_ASKED] = EVENT_ASKED};
+	static const uint32_t kinds[] = {[EGRESS_REPORT_CONNECTED] = EVENT_CONNECTED,
+	                                 [EGRESS_REPORT_CLOSED] = EVENT_DISCONNECTED,
+	                                 [EGRESS_REPORT_FAILED] = EVENT_UNREACHABLE,
+	                                 [EGRESS_REPORT_DENIED] = EVENT_BLOCKED,
+	                                 [EGRESS_REPORT_FULL] = EVENT_FULL,
+	                                 [EGRESS_REPORT_ASKED] = EVENT_ASKED};
 
 	while (network_fd(network, setup) >= 0) {
-		struct egress_told told;
+		struct egress_report reports;
 		/*
 		 * yett-dialer has no descriptors to send, and closing any could block. A dialer
 		 * that sends some is ended, with what it sent.
 		 */
-		bool has_fds = frame_peek_fds(setup->egress.told);
+		bool has_fds = frame_peek_fds(setup->egress.reports);
 		ssize_t n = has_fds ? 0
-		                    : recv(setup->egress.told, &told, sizeof told,
+		                    : recv(setup->egress.reports, &reports, sizeof reports,
 		                           MSG_DONTWAIT | MSG_TRUNC);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (n != sizeof told || told.kind < EGRESS_TOLD_CONNECTED ||
-		    told.kind > EGRESS_TOLD_ASKED) {
+		if (n != sizeof reports || reports.kind < EGRESS_REPORT_CONNECTED ||
+		    reports.kind > EGRESS_REPORT_ASKED) {
 			handle_end(setup, events);
 			return;
 		}
 		network->heard++;
-		count(&setup->record.network, &told);
+		supervisor_network_count(&setup->record.network, &reports);
 		setup_publish(setup);
-		events_tell(events,
-		            (struct message_happened){.kind = kinds[told.kind],
-		                                      .count = told.count,
-		                                      .error = (uint32_t)told.error & 4095},
-		            &(struct iovec){&told, sizeof told},
-		            (enum sandbox_state)setup->record.state, told.lost);
+		events_report(events,
+		              (struct message_happened){.kind = kinds[reports.kind],
+		                                        .count = reports.count,
+		                                        .error = (uint32_t)reports.error & 4095},
+		              &(struct iovec){&reports, sizeof reports},
+		              (enum sandbox_state)setup->record.state, reports.lost);
 	}
 }

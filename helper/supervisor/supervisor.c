@@ -88,7 +88,7 @@ int supervisor_take_order(struct frame *frame, struct setup_order *order)
 }
 
 /* Returns 1 with an order, 0 if no sandbox is wanted any more, or -errno. */
-static int receive_order(int socket, struct setup_order *order)
+static int supervisor_receive_order(int socket, struct setup_order *order)
 {
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	int r = frame ? frame_receive(socket, frame, 0) : -ENOMEM;
@@ -179,7 +179,7 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 		return -ECHILD;
 	if (frame->fd_count > 0 && !(frame->fd_count == 1 && is_listener(frame->fds[0]))) {
 		frame->fd_count = 0;
-		setup->is_spoilt = true;
+		setup->is_tainted = true;
 		return -EPROTO;
 	}
 	memcpy(ret_report, frame->bytes, sizeof *ret_report);
@@ -223,7 +223,7 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 	if (r > 0)
 		*ret_listener = frame->fd_count == 1 ? steal_fd(&frame->fds[0]) : -1;
 	frame_close_fds(frame);
-	setup_end_sharer(setup);
+	setup_end_mount_clone_child(setup);
 	if (r == 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0,
 		                 "the sandbox was not ready within %d s", INIT_DEADLINE_MS / 1000);
@@ -239,7 +239,8 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 }
 
 /* Whether the sandbox may be made, before anything is recorded of it. */
-static int admit(struct setup *setup, const struct setup_order *order, struct yett_error *error)
+static int supervisor_admit(struct setup *setup, const struct setup_order *order,
+                            struct yett_error *error)
 {
 	int r;
 
@@ -252,8 +253,8 @@ static int admit(struct setup *setup, const struct setup_order *order, struct ye
 	             : r;
 }
 
-static int create(struct setup *setup, const struct setup_order *order, int *ret_channel,
-                  int *ret_listener, struct supervisor_created *created)
+static int supervisor_create(struct setup *setup, const struct setup_order *order, int *ret_channel,
+                             int *ret_listener, struct supervisor_created *created)
 {
 	struct yett_error *error = &created->error;
 	int r = setup_build(setup, order, ret_channel);
@@ -270,16 +271,17 @@ static int create(struct setup *setup, const struct setup_order *order, int *ret
 	return r == 0 ? await_init(setup, order->plan, &created->layers, ret_listener, error) : r;
 }
 
-/* A dry run is not recorded. Otherwise returns like audit_tell_of(). */
-static int tell_audit(struct setup *setup, const struct setup_order *order, enum audit_kind kind,
-                      const struct yett_error *error)
+/* A dry run is not recorded. Otherwise returns like audit_report_of(). */
+static int supervisor_report_audit(struct setup *setup, const struct setup_order *order,
+                                   enum audit_kind kind, const struct yett_error *error)
 {
 	struct audit_record record = {.kind = kind, .asker = order->plan->asker, .error = *error};
 	const int fds[] = {order->memory, order->rules};
 
-	return order->plan->is_dry ? -ENOENT
-	                           : audit_tell_of(setup, &record, fds,
-	                                           1 + (kind == AUDIT_CREATE && order->rules >= 0));
+	return order->plan->is_dry
+	               ? -ENOENT
+	               : audit_report_of(setup, &record, fds,
+	                                 1 + (kind == AUDIT_CREATE && order->rules >= 0));
 }
 
 /*
@@ -294,15 +296,15 @@ static int begin_record(struct setup *setup, const struct setup_order *order,
 	setup->record.created_ms = clock_wall_ms();
 	setup->record.is_audited = !order->plan->is_dry;
 	setup_publish(setup);
-	return tell_audit(setup, order, AUDIT_CREATE, none);
+	return supervisor_report_audit(setup, order, AUDIT_CREATE, none);
 }
 
 /*
  * There will be no sandbox: it could not be made, or it is a dry run, which is answered with the
  * plan. Returns whether the supervisor can serve another sandbox.
  */
-static bool give_up(struct setup *setup, struct setup_order *order, int socket,
-                    struct supervisor_created *created, bool is_begun)
+static bool supervisor_give_up(struct setup *setup, struct setup_order *order, int socket,
+                               struct supervisor_created *created, bool is_begun)
 {
 	const struct supervisor_notice is_planned = {.kind = NOTICE_DONE};
 
@@ -310,9 +312,9 @@ static bool give_up(struct setup *setup, struct setup_order *order, int socket,
 	setup->record.state = SANDBOX_DESTROYED;
 	if (is_begun)
 		setup_publish(setup);
-	created->is_told = is_begun && setup->record.is_audited;
-	if (created->is_told)
-		setup->audit = tell_audit(setup, order, AUDIT_FAILED, &created->error);
+	created->is_reported = is_begun && setup->record.is_audited;
+	if (created->is_reported)
+		setup->audit = supervisor_report_audit(setup, order, AUDIT_FAILED, &created->error);
 	(void)setup_finish(setup);
 	/* Not the last close: the monitor holds the connection until the answer. */
 	order->connection = fd_close(order->connection);
@@ -331,7 +333,8 @@ static bool give_up(struct setup *setup, struct setup_order *order, int socket,
  * Carries out an order, from the plan to the end of its sandbox. Returns whether the supervisor can
  * serve another sandbox.
  */
-static bool serve(struct setup *setup, struct setup_order *order, int socket, bool is_kept)
+static bool supervisor_serve(struct setup *setup, struct setup_order *order, int socket,
+                             bool is_kept)
 {
 	_cleanup_fd_ int channel = -1, listener = -1;
 	struct supervisor_created created = {0};
@@ -339,11 +342,11 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	int r, narrowed, audit = -ENOENT;
 	bool is_begun;
 
-	created.code = admit(setup, order, &created.error);
+	created.code = supervisor_admit(setup, order, &created.error);
 	is_begun = created.code == 0;
 	if (is_begun) {
 		audit = begin_record(setup, order, &created.error);
-		created.code = create(setup, order, &channel, &listener, &created);
+		created.code = supervisor_create(setup, order, &channel, &listener, &created);
 	}
 	r = created.code == 0 ? audit_await(setup->host, audit, &created.error) : fd_close(audit);
 	created.code = r > 0 ? r : created.code;
@@ -357,7 +360,7 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 		                                "no memory for a sandbox");
 	}
 	if (!life)
-		return give_up(setup, order, socket, &created, is_begun);
+		return supervisor_give_up(setup, order, socket, &created, is_begun);
 	listener = -1; /* now owned by `life` */
 	order->connection = fd_close(order->connection);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
@@ -443,7 +446,8 @@ static void stand_alone(void)
  * With `ahead` it prepares itself before there is an order. Otherwise the order is in the socket
  * already, and determines what may be prepared at all.
  */
-static void run(const struct setup_host *host, const struct supervisor_ahead *ahead, int socket)
+static void supervisor_run(const struct setup_host *host, const struct supervisor_ahead *ahead,
+                           int socket)
 {
 	struct idmap_subject subject;
 	struct setup_order order = SETUP_NO_ORDER;
@@ -453,7 +457,7 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	int r = privilege_raise(), prepared;
 	bool is_ahead = ahead != NULL, is_useless;
 
-	if (r < 0 || (!is_ahead && receive_order(socket, &order) <= 0))
+	if (r < 0 || (!is_ahead && supervisor_receive_order(socket, &order) <= 0))
 		return;
 	if (!is_ahead && (order.plan->life.linger || order.plan->life.cleanup_ms))
 		stand_alone();
@@ -474,9 +478,9 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 
 		if (is_ahead && setup && !await_order(setup, socket))
 			break;
-		if (is_ahead && receive_order(socket, &order) <= 0)
+		if (is_ahead && supervisor_receive_order(socket, &order) <= 0)
 			break;
-		is_good = prepared == 0 && serve(setup, &order, socket, is_ahead);
+		is_good = prepared == 0 && supervisor_serve(setup, &order, socket, is_ahead);
 
 		if (prepared != 0)
 			(void)!frame_send(socket, &failed, sizeof failed, &order.memory, 1, 0);
@@ -513,7 +517,7 @@ int supervisor_start(const struct setup_host *host, const struct place *place,
 		/* init and its commands inherit the mask. */
 		(void)sigprocmask(SIG_SETMASK, &no_signals, NULL);
 		setup_host_keep_only(host, keep_open, ARRAY_SIZE(keep_open));
-		run(host, ahead, pair[1]);
+		supervisor_run(host, ahead, pair[1]);
 		_exit(0);
 	}
 	(void)close(pair[1]);

@@ -21,7 +21,7 @@
  */
 struct supervisor_created {
 	int32_t code;
-	uint32_t is_told; /* The failure was reported to yett-audit. */
+	uint32_t is_reported; /* The failure was reported to yett-audit. */
 	struct yett_error error;
 	uint32_t private_uid;
 	struct init_layers layers;

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-static int by_path(const void *a, const void *b)
+static int above_by_path(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
@@ -20,7 +20,8 @@ static bool is_known(const struct diff *diff, const char *path)
 	return false;
 }
 
-static int add(struct diff *diff, const char *path, const struct ident *ident, size_t layer)
+static int apply_above_add(struct diff *diff, const char *path, const struct ident *ident,
+                           size_t layer)
 {
 	struct change *more = reallocarray(diff->changes, diff->count + 1, sizeof *more);
 
@@ -45,7 +46,7 @@ static int add_one(struct apply *apply, const char *path)
 	for (size_t i = 0; r == 0 && !ident.mode && i < diff->layer_count; i++) {
 		r = look_at(diff->layers[i], path, &ident);
 		if (r == 0 && ident.mode)
-			return S_ISDIR(ident.mode) ? add(diff, path, &ident, i) : 0;
+			return S_ISDIR(ident.mode) ? apply_above_add(diff, path, &ident, i) : 0;
 	}
 	return r;
 }
@@ -80,6 +81,7 @@ int above_add(struct apply *apply)
 		}
 	}
 	if (r == 0 && apply->diff.count)
-		qsort(apply->diff.changes, apply->diff.count, sizeof *apply->diff.changes, by_path);
+		qsort(apply->diff.changes, apply->diff.count, sizeof *apply->diff.changes,
+		      above_by_path);
 	return r;
 }

@@ -284,7 +284,7 @@ int keep_others(struct apply *apply);
  * If that directory exists, reports that a file missing in the stage may be in it: the process may
  * have been killed after keep_others().
  */
-void keep_tell(struct apply *apply);
+void keep_report(struct apply *apply);
 
 /* --- step.c --- */
 
@@ -300,19 +300,19 @@ int step_undo(struct apply *apply, size_t i);
 int hunks_ask(struct apply *apply);
 bool hunks_is_not_chosen(const struct item *item);
 
-/* --- tell.c --- */
+/* --- report.c --- */
 
 /* "added", "changed", "removed", "mode" */
-const char *tell_name(const struct item *item);
+const char *report_name(const struct item *item);
 
 /* Writes what was applied, if `is_done`, and what is left, with notes about the latter. */
-void tell(struct apply *apply, bool is_done);
+void report(struct apply *apply, bool is_done);
 
 /* Writes the path of a directory, quoted. */
-void tell_directory(FILE *to, int fd);
+void report_directory(FILE *to, int fd);
 
 /* Writes the outcome of an interrupted apply. */
-void tell_resumed(struct apply *apply, const char *what);
+void report_resumed(struct apply *apply, const char *what);
 
 /* --- run.c: both return one of enum APPLY_* --- */
 

@@ -33,7 +33,7 @@ bool hunks_is_not_chosen(const struct item *item)
 	return item->left == not_chosen;
 }
 
-static void write_all(int fd, const char *bytes, size_t size)
+static void hunks_write_all(int fd, const char *bytes, size_t size)
 {
 	for (size_t used = 0; used < size;) {
 		ssize_t n = write(fd, bytes + used, size - used);
@@ -67,7 +67,7 @@ static bool is_shown(uint32_t mode, uint64_t size)
 	return !mode || (S_ISREG(mode) && size <= DIFF_SHOWN_MAX);
 }
 
-static bool is_text(const char *bytes, size_t size)
+static bool hunks_is_text(const char *bytes, size_t size)
 {
 	return !size || !memchr(bytes, '\0', size);
 }
@@ -95,7 +95,7 @@ static int load_both(struct apply *apply, struct asked *asked)
  * Computes the hunks if each side is a text or missing. -EAGAIN: a file is not as the walk found
  * it, or is changing.
  */
-static int load(struct apply *apply, struct asked *asked)
+static int hunks_load(struct apply *apply, struct asked *asked)
 {
 	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
 	const struct item *item = asked->item;
@@ -110,7 +110,8 @@ static int load(struct apply *apply, struct asked *asked)
 		               : -EAGAIN;
 	if (!is_shown(item->old.mode, item->old.size) ||
 	    !is_shown(item->change->new.mode, item->change->new.size) ||
-	    !is_text(asked->old, asked->old_size) || !is_text(asked->new, asked->new_size))
+	    !hunks_is_text(asked->old, asked->old_size) ||
+	    !hunks_is_text(asked->new, asked->new_size))
 		return 0;
 	options.flags = GIT_DIFF_FORCE_TEXT;
 	if (git_patch_from_buffers(&asked->patch, asked->old, asked->old_size, "a", asked->new,
@@ -119,7 +120,7 @@ static int load(struct apply *apply, struct asked *asked)
 	return 0;
 }
 
-static void unload(struct asked *asked)
+static void hunks_unload(struct asked *asked)
 {
 	git_patch_free(asked->patch);
 	free(asked->old);
@@ -131,7 +132,8 @@ static void put_facts(FILE *to, const struct asked *asked)
 {
 	const struct item *item = asked->item;
 	uint32_t old = item->old.mode, new = plan_mode(old, item->new_mode);
-	bool is_told = (old & S_IFMT) == (new &S_IFMT) ? old != new : S_ISREG(new) && (new & 0111);
+	bool is_reported =
+		(old & S_IFMT) == (new &S_IFMT) ? old != new : S_ISREG(new) && (new & 0111);
 
 	if (S_ISLNK(new) && asked->new) {
 		_cleanup_free_ char *target = strndup(asked->new, asked->new_size);
@@ -139,26 +141,26 @@ static void put_facts(FILE *to, const struct asked *asked)
 		(void)fputs("to ", to);
 		quote_path(to, "", target ? target : "?");
 		(void)fputc('\n', to);
-	} else if (new && !S_ISLNK(new) && is_told) {
+	} else if (new && !S_ISLNK(new) && is_reported) {
 		(void)fprintf(to, "mode %o\n", new & 07777);
 	}
 }
 
-static void put_head(FILE *to, const struct asked *asked)
+static void hunks_put_head(FILE *to, const struct asked *asked)
 {
 	const struct item *item = asked->item;
 
-	(void)fprintf(to, "\n%s ", tell_name(item));
+	(void)fprintf(to, "\n%s ", report_name(item));
 	quote_path(to, "", item->path);
 	(void)fputs(S_ISDIR(item->new_mode ? item->new_mode : item->old.mode) ? "/\n" : "\n", to);
 	if (item->guard.why) {
-		ways_tell_guard(to, item->path, &item->guard);
+		ways_report_guard(to, item->path, &item->guard);
 		(void)fputc('\n', to);
 	}
 	put_facts(to, asked);
 }
 
-static void put_hunk(FILE *to, const struct asked *asked, size_t i)
+static void hunks_put_hunk(FILE *to, const struct asked *asked, size_t i)
 {
 	const git_diff_hunk *hunk;
 	const git_diff_line *line;
@@ -190,7 +192,8 @@ static char read_letter(int terminal)
  * Asks until there is a valid answer. For a protected name, "a" is not offered: the user answers
  * for each hunk.
  */
-static enum answer ask(const struct apply *apply, const struct item *item, const char *what)
+static enum answer apply_hunks_ask(const struct apply *apply, const struct item *item,
+                                   const char *what)
 {
 	static const char letters[] = {[ANSWER_YES] = 'y',
 	                               [ANSWER_NO] = 'n',
@@ -204,7 +207,7 @@ static enum answer ask(const struct apply *apply, const struct item *item, const
 		int length = snprintf(text, sizeof text, "Apply %s [%s]? ", what,
 		                      item->guard.why ? "y,n,q,d,?" : "y,n,q,a,d,?");
 
-		write_all(apply->terminal, text, (size_t)length);
+		hunks_write_all(apply->terminal, text, (size_t)length);
 		letter = read_letter(apply->terminal);
 		found = memchr(letters, letter, sizeof letters);
 		if (found && !(item->guard.why && letter == 'a'))
@@ -214,7 +217,7 @@ static enum answer ask(const struct apply *apply, const struct item *item, const
 			"y: apply it\nn: do not\nq: do not, nor anything behind it; what was chosen is applied\n%sd: do not apply it, nor "
 			"what follows in this file\n",
 			item->guard.why ? "" : "a: apply it, and all that follows in this file\n");
-		write_all(apply->terminal, text, (size_t)length);
+		hunks_write_all(apply->terminal, text, (size_t)length);
 	}
 }
 
@@ -228,16 +231,16 @@ static void show_asked(const struct apply *apply, const struct asked *asked, boo
 	if (!to)
 		return;
 	if (has_head)
-		put_head(to, asked);
+		hunks_put_head(to, asked);
 	if (has_hunk)
-		put_hunk(to, asked, hunk);
+		hunks_put_hunk(to, asked, hunk);
 	if (fclose(to) == 0)
-		write_all(apply->terminal, text, size);
+		hunks_write_all(apply->terminal, text, size);
 	free(text);
 }
 
 /* Returns the offset after `lines` lines from `at`. */
-static size_t skip_lines(const char *bytes, size_t size, size_t at, size_t lines)
+static size_t hunks_skip_lines(const char *bytes, size_t size, size_t at, size_t lines)
 {
 	for (; lines > 0 && at < size; lines--) {
 		const char *end = memchr(bytes + at, '\n', size - at);
@@ -264,13 +267,13 @@ static int put_together(struct asked *asked, const bool *chosen, size_t count)
 		if (!chosen[i] || git_patch_get_hunk(&hunk, &lines, asked->patch, i) < 0)
 			continue;
 		first = hunk->old_lines ? (size_t)hunk->old_start - 1 : (size_t)hunk->old_start;
-		end = skip_lines(asked->old, asked->old_size, at, first - lines_before);
+		end = hunks_skip_lines(asked->old, asked->old_size, at, first - lines_before);
 		(void)fwrite(asked->old + at, 1, end - at, to);
 		for (size_t j = 0;
 		     j < lines && git_patch_get_line_in_hunk(&line, asked->patch, i, j) == 0; j++)
 			if (line->origin == ' ' || line->origin == '+')
 				(void)fwrite(line->content, 1, line->content_len, to);
-		at = skip_lines(asked->old, asked->old_size, end, (size_t)hunk->old_lines);
+		at = hunks_skip_lines(asked->old, asked->old_size, end, (size_t)hunk->old_lines);
 		lines_before = first + (size_t)hunk->old_lines;
 	}
 	(void)fwrite(asked->old + at, 1, asked->old_size - at, to);
@@ -291,7 +294,7 @@ static int ask_hunks(struct apply *apply, struct asked *asked)
 
 		if (!asked->is_all && !asked->is_none) {
 			show_asked(apply, asked, i == 0, true, i);
-			answer = ask(apply, asked->item, "this hunk");
+			answer = apply_hunks_ask(apply, asked->item, "this hunk");
 		}
 		has_quit = answer == ANSWER_QUIT;
 		asked->is_all = asked->is_all || answer == ANSWER_ALL;
@@ -320,7 +323,7 @@ static int ask_whole(struct apply *apply, struct asked *asked)
 	enum answer answer;
 
 	show_asked(apply, asked, true, asked->patch && git_patch_num_hunks(asked->patch) > 0, 0);
-	answer = ask(apply, asked->item, "this change");
+	answer = apply_hunks_ask(apply, asked->item, "this change");
 	if (answer != ANSWER_YES && answer != ANSWER_ALL)
 		asked->item->left = not_chosen;
 	return answer == ANSWER_QUIT;
@@ -341,7 +344,7 @@ static const char *reason_not_to_keep(const struct apply *apply, const struct it
  * Keeps the content that was shown. Call it after the last question: it moves asked->new, which the
  * hunks point into.
  */
-static void keep(struct apply *apply, struct asked *asked)
+static void hunks_keep(struct apply *apply, struct asked *asked)
 {
 	struct item *item = asked->item;
 
@@ -362,7 +365,7 @@ static int ask_item(struct apply *apply, struct item *item)
 	item->left = reason_not_to_keep(apply, item);
 	if (item->left)
 		return 0;
-	r = load(apply, &asked);
+	r = hunks_load(apply, &asked);
 	if (r == -EAGAIN) {
 		item->left = "changes right now";
 		r = 0;
@@ -371,9 +374,9 @@ static int ask_item(struct apply *apply, struct item *item)
 		                 git_patch_num_hunks(asked.patch) > 0;
 
 		r = has_hunks ? ask_hunks(apply, &asked) : ask_whole(apply, &asked);
-		keep(apply, &asked);
+		hunks_keep(apply, &asked);
 	}
-	unload(&asked);
+	hunks_unload(&asked);
 	return r;
 }
 

@@ -36,7 +36,7 @@ static void name_fd(int fd, char name[static 32])
 	(void)snprintf(name, 32, "/proc/self/fd/%d", fd);
 }
 
-static int get(int fd, const char *attribute, struct attribute *ret)
+static int inherit_get(int fd, const char *attribute, struct attribute *ret)
 {
 	_cleanup_free_ char *bytes = NULL;
 	char name[32];
@@ -57,7 +57,7 @@ static int get(int fd, const char *attribute, struct attribute *ret)
 	return 0;
 }
 
-static int set(int fd, const char *attribute, const struct attribute *value)
+static int inherit_set(int fd, const char *attribute, const struct attribute *value)
 {
 	char name[32];
 
@@ -105,7 +105,7 @@ uint32_t inherit_mode_of_default(uint32_t mode, const char *acl, size_t size)
 	return mode & (~07u | other);
 }
 
-static int open_part(const struct apply *apply, const char *path, size_t length)
+static int inherit_open_part(const struct apply *apply, const char *path, size_t length)
 {
 	char part[PATH_MAX];
 
@@ -119,7 +119,7 @@ static int open_part(const struct apply *apply, const char *path, size_t length)
  * search finds the last existing one. A search name by name would be slow: a sandbox can make paths
  * of 2,000 names, with any number of files at the end.
  */
-static int open_above(const struct apply *apply, const char *path)
+static int inherit_open_above(const struct apply *apply, const char *path)
 {
 	uint16_t ends[PATH_MAX / 2 + 1] = {0};
 	size_t there = 0, count = 1, gone;
@@ -128,17 +128,17 @@ static int open_above(const struct apply *apply, const char *path)
 	for (const char *slash = path; (slash = strchr(slash, '/')) && count < ARRAY_SIZE(ends);
 	     slash++)
 		ends[count++] = (uint16_t)(slash - path);
-	fd = open_part(apply, path, ends[count - 1]);
+	fd = inherit_open_part(apply, path, ends[count - 1]);
 	for (gone = count - 1; fd < 0 && gone - there > 1;) {
 		size_t half = (there + gone) / 2, *side = &gone;
-		int at = open_part(apply, path, ends[half]);
+		int at = inherit_open_part(apply, path, ends[half]);
 
 		if (at >= 0)
 			side = &there;
 		*side = half;
 		fd_close(at);
 	}
-	return fd < 0 ? open_part(apply, path, ends[there]) : fd;
+	return fd < 0 ? inherit_open_part(apply, path, ends[there]) : fd;
 }
 
 /* Opens the model: the replaced file if it is of the same kind, otherwise a directory. */
@@ -152,7 +152,7 @@ static int open_model(const struct apply *apply, const struct step *step, bool *
 	if (fd >= 0)
 		return fd;
 	*ret_is_old = false;
-	return open_above(apply, step->path);
+	return inherit_open_above(apply, step->path);
 }
 
 /* Returns false if the process may not set that group. */
@@ -172,12 +172,12 @@ static void give_label(int fd, int model)
 {
 	_cleanup_(attribute_free) struct attribute wanted = {0}, has = {0};
 
-	if (get(model, LABEL, &wanted) < 0 || !wanted.bytes || wanted.size > LABEL_MAX)
+	if (inherit_get(model, LABEL, &wanted) < 0 || !wanted.bytes || wanted.size > LABEL_MAX)
 		return;
-	if (get(fd, LABEL, &has) == 0 && has.size == wanted.size &&
+	if (inherit_get(fd, LABEL, &has) == 0 && has.size == wanted.size &&
 	    memcmp(has.bytes, wanted.bytes, has.size) == 0)
 		return;
-	(void)!set(fd, LABEL, &wanted);
+	(void)!inherit_set(fd, LABEL, &wanted);
 }
 
 /*
@@ -194,7 +194,7 @@ static bool is_not_to_be_had(int r)
  */
 static int give_acl(int fd, const struct attribute *acl, uint32_t *mode)
 {
-	int r = set(fd, ACL_ACCESS, acl);
+	int r = inherit_set(fd, ACL_ACCESS, acl);
 
 	if (r == 0 && inherit_acl_bits(acl->bytes, acl->size, ACL_MASK) != INHERIT_NO_ENTRY)
 		return 0;
@@ -212,7 +212,7 @@ static int narrow_as_in_layer(const struct apply *apply, const struct step *step
 	_cleanup_(attribute_free) struct attribute acl = {0};
 	_cleanup_fd_ int fd =
 		read_open(apply->diff.layers[step->item->change->layer], step->path, O_PATH);
-	int r = fd < 0 ? fd : get(fd, ACL_ACCESS, &acl);
+	int r = fd < 0 ? fd : inherit_get(fd, ACL_ACCESS, &acl);
 
 	if (r == 0 && acl.bytes)
 		*mode = narrow_group(*mode, inherit_acl_bits(acl.bytes, acl.size, ACL_GROUP_OBJ));
@@ -223,14 +223,14 @@ static int give_acls(const struct apply *apply, const struct step *step,
                      const struct staged *staged, uint32_t *mode)
 {
 	_cleanup_(attribute_free) struct attribute acl = {0};
-	int r = get(staged->model, staged->is_old ? ACL_ACCESS : ACL_DEFAULT, &acl);
+	int r = inherit_get(staged->model, staged->is_old ? ACL_ACCESS : ACL_DEFAULT, &acl);
 
 	if (r < 0 || !acl.bytes)
 		return r < 0 ? r : narrow_as_in_layer(apply, step, mode);
 	if (!staged->is_old)
 		*mode = inherit_mode_of_default(*mode, acl.bytes, acl.size);
 	if (S_ISDIR(step->new.mode))
-		r = set(staged->fd, ACL_DEFAULT, &acl);
+		r = inherit_set(staged->fd, ACL_DEFAULT, &acl);
 	return r < 0 && !is_not_to_be_had(r) ? r : give_acl(staged->fd, &acl, mode);
 }
 
@@ -260,7 +260,7 @@ int inherit_nothing(int directory)
 {
 	struct posix_acl_xattr_header none = {.a_version = htole32(POSIX_ACL_XATTR_VERSION)};
 	const struct attribute value = {(char *)&none, sizeof none};
-	int r = set(directory, ACL_DEFAULT, &value);
+	int r = inherit_set(directory, ACL_DEFAULT, &value);
 
 	return r == -ENOTSUP || r == -ENODATA ? 0 : r;
 }

@@ -63,7 +63,7 @@ bool journal_is_bounded(const struct step *steps, size_t count)
 }
 
 /* Parses a number, and the character after it. */
-static bool take_number(char **at, int base, char end, uint64_t *ret_number)
+static bool journal_take_number(char **at, int base, char end, uint64_t *ret_number)
 {
 	bool is_negative = base == 10 && **at == '-';
 	char *behind, first = (*at)[is_negative];
@@ -83,9 +83,10 @@ static bool take_ident(char **at, struct ident *ident)
 {
 	uint64_t mode, mtime;
 
-	if (!take_number(at, 10, ' ', &ident->inode) || !take_number(at, 8, ' ', &mode) ||
-	    !take_number(at, 10, ' ', &ident->size) || !take_number(at, 10, ' ', &mtime) ||
-	    mode > (S_IFMT | 07777))
+	if (!journal_take_number(at, 10, ' ', &ident->inode) ||
+	    !journal_take_number(at, 8, ' ', &mode) ||
+	    !journal_take_number(at, 10, ' ', &ident->size) ||
+	    !journal_take_number(at, 10, ' ', &mtime) || mode > (S_IFMT | 07777))
 		return false;
 	ident->mode = (uint32_t)mode;
 	ident->mtime_ns = (int64_t)mtime;
@@ -93,7 +94,7 @@ static bool take_ident(char **at, struct ident *ident)
 }
 
 /* Whether the path has the form of those that walk() finds. */
-static bool is_path(const char *path)
+static bool journal_is_path(const char *path)
 {
 	if (!*path || strlen(path) >= PATH_MAX)
 		return false;
@@ -128,7 +129,7 @@ static bool is_step(const struct step *step)
 	        step->old.inode == step->new.inode && !S_ISLNK(step->old.mode));
 }
 
-static bool take_step(char *line, struct step *step)
+static bool journal_take_step(char *line, struct step *step)
 {
 	const char *kind = *line ? memchr(kinds, *line, sizeof kinds) : NULL;
 	char *at = line + 2;
@@ -137,7 +138,7 @@ static bool take_step(char *line, struct step *step)
 		return false;
 	step->kind = (enum step_kind)(kind - kinds);
 	if (!take_ident(&at, &step->old) || !take_ident(&at, &step->new) || !record_take_text(at) ||
-	    !is_path(at))
+	    !journal_is_path(at))
 		return false;
 	step->path = at;
 	return is_step(step);
@@ -162,8 +163,8 @@ static bool take_head(char **rest, struct journal *journal, uint64_t *ret_count)
 		return false;
 	line += strlen(ways[way]);
 	*journal = (struct journal){.is_stage_in_source = place == 1, .is_forced = way == 1};
-	return take_number(&line, 10, ' ', &journal->source) &&
-	       take_number(&line, 10, '\0', ret_count) && *ret_count <= JOURNAL_STEPS_MAX;
+	return journal_take_number(&line, 10, ' ', &journal->source) &&
+	       journal_take_number(&line, 10, '\0', ret_count) && *ret_count <= JOURNAL_STEPS_MAX;
 }
 
 int journal_parse(char *text, struct journal *ret_journal, struct step **ret_steps,
@@ -184,7 +185,7 @@ int journal_parse(char *text, struct journal *ret_journal, struct step **ret_ste
 		return -ENOMEM;
 	for (uint64_t i = 0; i < count; i++) {
 		line = strsep(&rest, "\n");
-		if (!line || !rest || !take_step(line, &steps[i]))
+		if (!line || !rest || !journal_take_step(line, &steps[i]))
 			return -EBADMSG;
 	}
 	if (!rest || strcmp(rest, "end\n") != 0)

@@ -20,7 +20,7 @@ static int parent_of(const struct apply *apply)
 	return apply->is_stage_in_source ? apply->source : apply->room;
 }
 
-static void name_of(const struct apply *apply, char name[static NAME_MAX])
+static void keep_name_of(const struct apply *apply, char name[static NAME_MAX])
 {
 	(void)snprintf(name, NAME_MAX, "%s%s%s", apply->is_stage_in_source ? STAGE_NAME : IN_STORE,
 	               apply->is_stage_in_source ? apply->id : "",
@@ -31,20 +31,20 @@ static void name_of(const struct apply *apply, char name[static NAME_MAX])
 static int say_foreign(const struct apply *apply, const char *name)
 {
 	(void)fprintf(apply->diff.notes, "%s is not a directory that is yours alone, in ", name);
-	tell_directory(apply->diff.notes, parent_of(apply));
+	report_directory(apply->diff.notes, parent_of(apply));
 	(void)fputs(
 		": move it away, and complete the apply then (--continue), or have it taken back (--abort)\n",
 		apply->diff.notes);
 	return -EPERM;
 }
 
-static int open_kept(const struct apply *apply)
+static int keep_open_kept(const struct apply *apply)
 {
 	_cleanup_fd_ int kept = -1;
 	char name[NAME_MAX];
 	struct stat st;
 
-	name_of(apply, name);
+	keep_name_of(apply, name);
 	if (mkdirat(parent_of(apply), name, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	kept = read_open(parent_of(apply), name, O_RDONLY | O_DIRECTORY);
@@ -56,17 +56,17 @@ static int open_kept(const struct apply *apply)
 	                                                     : say_foreign(apply, name);
 }
 
-void keep_tell(struct apply *apply)
+void keep_report(struct apply *apply)
 {
 	_cleanup_fd_ int kept = -1;
 	char name[NAME_MAX];
 
-	name_of(apply, name);
+	keep_name_of(apply, name);
 	kept = read_open(parent_of(apply), name, O_RDONLY | O_DIRECTORY);
 	if (kept < 0)
 		return;
 	(void)fputs("what is not in the stage may be in ", apply->diff.notes);
-	tell_directory(apply->diff.notes, kept);
+	report_directory(apply->diff.notes, kept);
 	(void)fputs(
 		", where it was kept before a kill: look there, and have the apply end with --force\n",
 		apply->diff.notes);
@@ -114,7 +114,7 @@ static int keep_one(struct apply *apply, int *kept, size_t i)
 	if (r < 0 || !now.mode || is_spare(apply, step, staged, &now))
 		return r;
 	if (*kept < 0)
-		*kept = open_kept(apply);
+		*kept = keep_open_kept(apply);
 	r = *kept < 0 ? *kept : move(apply, *kept, staged, step->path);
 	if (r == 0)
 		note(&apply->diff, step->path,
@@ -132,7 +132,7 @@ int keep_others(struct apply *apply)
 	if (kept < 0)
 		return r;
 	(void)fputs("what is kept is in ", apply->diff.notes);
-	tell_directory(apply->diff.notes, kept);
+	report_directory(apply->diff.notes, kept);
 	(void)fputs(": move it to where it belongs\n", apply->diff.notes);
 	return r == 0 && syncfs(kept) < 0 ? -errno : r;
 }

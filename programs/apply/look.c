@@ -11,7 +11,7 @@
 
 const char look_protected[] = "is protected: name it to have it applied";
 
-static void split(const char *path, char above[static PATH_MAX], const char **ret_name)
+static void look_split(const char *path, char above[static PATH_MAX], const char **ret_name)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -45,7 +45,7 @@ int look_at(int directory, const char *path, struct ident *ret_ident)
 	return 0;
 }
 
-static int layer_of(const struct apply *apply, const struct item *item)
+static int look_layer_of(const struct apply *apply, const struct item *item)
 {
 	return apply->diff.layers[item->change->layer];
 }
@@ -96,21 +96,21 @@ static bool is_way_new(const struct apply *apply, const char *path)
  * Whether the source no longer has the file that the sandbox copied and changed. If no name was
  * added or removed outside in its directory, the file was only renamed inside.
  */
-static bool is_gone(struct apply *apply, const struct item *item)
+static bool look_is_gone(struct apply *apply, const struct item *item)
 {
 	char above[PATH_MAX];
 	const char *name;
 	struct ident ident;
 
-	if (!S_ISREG(item->new_mode) || !is_copied(layer_of(apply, item), item->path))
+	if (!S_ISREG(item->new_mode) || !is_copied(look_layer_of(apply, item), item->path))
 		return false;
-	split(item->path, above, &name);
+	look_split(item->path, above, &name);
 	return look_at(apply->source, above, &ident) == 0 && ident.mode &&
 	       is_since(apply, ident.mtime_ns) && !record_is_own(apply, above, &ident);
 }
 
 /* Whether the path, or a directory above it, was hidden from the sandbox. */
-static bool is_hidden(const struct apply *apply, const char *path)
+static bool look_is_hidden(const struct apply *apply, const char *path)
 {
 	char way[PATH_MAX];
 	bool is_last;
@@ -133,7 +133,7 @@ static bool is_hidden(const struct apply *apply, const char *path)
 /*
  * Whether a wanted path names the item or, if the item is a directory to be made, something in it.
  */
-static bool is_named(const struct apply *apply, const struct item *item)
+static bool look_is_named(const struct apply *apply, const struct item *item)
 {
 	size_t length = strlen(item->path);
 
@@ -160,7 +160,7 @@ static bool is_way_there(const struct apply *apply, const char *path)
 	const char *name;
 	struct ident now;
 
-	split(path, above, &name);
+	look_split(path, above, &name);
 	if (look_at(apply->source, above, &now) == 0 && S_ISDIR(now.mode))
 		return true;
 	return plan_find(apply->items, apply->item_count, above) != NULL;
@@ -184,7 +184,7 @@ static const char *reason_not_read(struct apply *apply, const struct item *item)
 
 	if (!S_ISREG(item->new_mode) || !plan_has_content(item))
 		return NULL;
-	fd = read_open(layer_of(apply, item), item->path, O_RDONLY);
+	fd = read_open(look_layer_of(apply, item), item->path, O_RDONLY);
 	return fd >= 0         ? NULL
 	       : fd == -EACCES ? "cannot be read: its mode in the store does not let its owner"
 	                       : "cannot be read";
@@ -235,9 +235,9 @@ static int look_at_item(struct apply *apply, struct item *item)
 	facts.old_mode = item->old.mode;
 	facts.ctime_ns = item->old.ctime_ns;
 	facts.is_own = record_is_own(apply, item->path, &item->old);
-	facts.is_hidden = expected && is_hidden(apply, item->path);
+	facts.is_hidden = expected && look_is_hidden(apply, item->path);
 	facts.is_moved = expected && is_way_new(apply, item->path);
-	facts.is_gone = !expected && is_gone(apply, item);
+	facts.is_gone = !expected && look_is_gone(apply, item);
 	facts.only_goes = S_ISDIR(item->old.mode) && !S_ISDIR(item->new_mode);
 	item->left = apply->is_forced ? NULL : plan_conflict(&facts);
 	item->is_conflict = item->left != NULL;
@@ -273,7 +273,7 @@ int look(struct apply *apply)
 		ways_turn_to(&ways, item->path);
 		item->guard = ways_guard(&ways, item->old.mode, item->new_mode);
 		item->left = reason_to_leave(apply, item);
-		if (!item->left && item->guard.why && !is_named(apply, item) &&
+		if (!item->left && item->guard.why && !look_is_named(apply, item) &&
 		    !is_taken_unnamed(apply, item))
 			item->left = look_protected;
 		r = item->left ? 0 : look_at_item(apply, item);

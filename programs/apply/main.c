@@ -62,7 +62,7 @@ static const int allowed[] = {
 };
 
 /* Without Landlock, only read_open() keeps to the directories. */
-static bool confine_files(const struct apply *apply)
+static bool apply_confine_files(const struct apply *apply)
 {
 	struct landlock_ruleset_attr attributes = {.handled_access_fs = RIGHTS_ALL};
 	const struct landlock_path_beneath_attr rules[] = {
@@ -82,7 +82,7 @@ static bool confine_files(const struct apply *apply)
 	return syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
 }
 
-static bool confine(const struct apply *apply)
+static bool apply_confine(const struct apply *apply)
 {
 	static const struct lockdown_limit limits[] = {
 		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(MEMORY_MAX)},
@@ -90,12 +90,12 @@ static bool confine(const struct apply *apply)
 		{RLIMIT_NPROC, 0}};
 
 	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() &&
-	       lockdown_undumpable() && confine_files(apply) &&
+	       lockdown_undumpable() && apply_confine_files(apply) &&
 	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
 }
 
 /* Parses the number of a descriptor, at least 3. Returns -1 for anything else. */
-static int parse_fd(const char *text)
+static int apply_parse_fd(const char *text)
 {
 	char *end;
 	long fd = strtol(text, &end, 10);
@@ -120,7 +120,7 @@ static int open_room(int store)
 	return st.st_uid == geteuid() && !(st.st_mode & 077) ? steal_fd(&room) : -EPERM;
 }
 
-static int add_layer(struct diff *diff, int fd)
+static int apply_add_layer(struct diff *diff, int fd)
 {
 	if (fd >= 0)
 		diff->layers[diff->layer_count++] = fd;
@@ -131,16 +131,16 @@ static int add_layer(struct diff *diff, int fd)
  * Opens "upper", then the frozen layers by number, up to the first missing one. Reverses the frozen
  * layers, so that the newest is directly behind "upper".
  */
-static int open_layers(struct apply *apply)
+static int apply_open_layers(struct apply *apply)
 {
 	struct diff *diff = &apply->diff;
-	int r = add_layer(diff, read_open(apply->store, "upper", O_RDONLY | O_DIRECTORY));
+	int r = apply_add_layer(diff, read_open(apply->store, "upper", O_RDONLY | O_DIRECTORY));
 
 	while (r == 0 && diff->layer_count < DIFF_LAYERS_MAX) {
 		char name[32];
 
 		(void)snprintf(name, sizeof name, "layers/%zu", diff->layer_count);
-		r = add_layer(diff, read_open(apply->store, name, O_RDONLY | O_DIRECTORY));
+		r = apply_add_layer(diff, read_open(apply->store, name, O_RDONLY | O_DIRECTORY));
 	}
 	if (r < 0 && (r != -ENOENT || diff->layer_count == 0))
 		return r;
@@ -154,12 +154,12 @@ static int open_layers(struct apply *apply)
 	return diff->hidden < 0 && diff->hidden != -ENOENT ? diff->hidden : 0;
 }
 
-static int open_all(struct apply *apply, char **argv)
+static int apply_open_all(struct apply *apply, char **argv)
 {
-	int out = parse_fd(argv[3]), notes = parse_fd(argv[4]);
+	int out = apply_parse_fd(argv[3]), notes = apply_parse_fd(argv[4]);
 
 	apply->id = argv[1];
-	apply->source = apply->diff.source = parse_fd(argv[2]);
+	apply->source = apply->diff.source = apply_parse_fd(argv[2]);
 	apply->diff.out = out < 0 ? NULL : fdopen(out, "w");
 	apply->diff.notes = notes < 0 ? NULL : fdopen(notes, "w");
 	if (apply->diff.notes)
@@ -169,15 +169,15 @@ static int open_all(struct apply *apply, char **argv)
 	apply->room = open_room(apply->store);
 	if (apply->room < 0)
 		return apply->room;
-	return open_layers(apply);
+	return apply_open_layers(apply);
 }
 
-static bool has(const char *what, char letter)
+static bool apply_has(const char *what, char letter)
 {
 	return strchr(what, letter) != NULL;
 }
 
-static int fail(struct apply *apply, const char *what, int r)
+static int apply_fail(struct apply *apply, const char *what, int r)
 {
 	if (apply->diff.notes) {
 		(void)fprintf(apply->diff.notes, "%s: %s\n", what, strerror(-r));
@@ -191,27 +191,28 @@ int main(int argc, char *argv[])
 	struct apply apply = {.store = STDIN_FILENO, .stage = -1};
 	const char *what = argc > 6 ? argv[6] : "";
 	int result, paths = protect_take(argc, argv, 7),
-		    r = paths ? open_all(&apply, argv) : -EINVAL;
+		    r = paths ? apply_open_all(&apply, argv) : -EINVAL;
 
 	if (r < 0)
-		return fail(&apply, "the store cannot be used", r);
+		return apply_fail(&apply, "the store cannot be used", r);
 	apply.diff.wanted = argv + paths;
 	apply.diff.wanted_count = (size_t)(argc - paths);
-	apply.is_forced = has(what, 'f');
-	apply.is_dry = has(what, 'n');
-	apply.is_asking = has(what, 'i');
-	apply.is_json = has(what, 'j');
-	apply.takes_protected = has(what, 'p');
-	apply.terminal = parse_fd(argv[5]);
+	apply.is_forced = apply_has(what, 'f');
+	apply.is_dry = apply_has(what, 'n');
+	apply.is_asking = apply_has(what, 'i');
+	apply.is_json = apply_has(what, 'j');
+	apply.takes_protected = apply_has(what, 'p');
+	apply.terminal = apply_parse_fd(argv[5]);
 	record_read_boot(&apply);
 	/* The parent may be gone; an apply that has begun is completed all the same. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)prctl(PR_SET_NAME, "yett-apply", 0, 0, 0);
 	errno = EPERM;
-	if ((apply.is_asking && git_libgit2_init() < 0) || !confine(&apply))
-		return fail(&apply, "yett-apply cannot confine itself", -errno);
-	result = has(what, 'c') || has(what, 'a') ? run_resume(&apply, has(what, 'a'))
-	                                          : run_apply(&apply);
+	if ((apply.is_asking && git_libgit2_init() < 0) || !apply_confine(&apply))
+		return apply_fail(&apply, "yett-apply cannot confine itself", -errno);
+	result = apply_has(what, 'c') || apply_has(what, 'a')
+	                 ? run_resume(&apply, apply_has(what, 'a'))
+	                 : run_apply(&apply);
 	if (apply.diff.note_count > DIFF_NOTES_MAX)
 		(void)fprintf(apply.diff.notes, "and %zu more\n",
 		              apply.diff.note_count - DIFF_NOTES_MAX);

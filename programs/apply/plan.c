@@ -30,14 +30,14 @@ int plan_items(const struct diff *diff, struct item **ret_items, size_t *ret_cou
 	return 0;
 }
 
-static int by_path(const void *path, const void *item)
+static int apply_plan_by_path(const void *path, const void *item)
 {
 	return strcmp(path, ((const struct item *)item)->path);
 }
 
 struct item *plan_find(struct item *items, size_t count, const char *path)
 {
-	return bsearch(path, items, count, sizeof *items, by_path);
+	return bsearch(path, items, count, sizeof *items, apply_plan_by_path);
 }
 
 /* Finds the item of the parent directory; NULL: there is none. */
@@ -113,8 +113,8 @@ static bool is_made_closed(const struct item *item)
 	       (item->new_mode & 0700) != 0700;
 }
 
-static void add_step(struct step *steps, size_t *count, enum step_kind kind,
-                     const struct item *item)
+static void apply_plan_add_step(struct step *steps, size_t *count, enum step_kind kind,
+                                const struct item *item)
 {
 	struct step *step = &steps[(*count)++];
 
@@ -137,25 +137,25 @@ int plan_steps(const struct item *items, size_t count, struct step **ret_steps, 
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		if (!items[i].left && is_opened(&items[i]))
-			add_step(steps, &n, STEP_MODE, &items[i]);
+			apply_plan_add_step(steps, &n, STEP_MODE, &items[i]);
 	for (size_t i = count; i-- > 0;)
 		if (!items[i].left && !items[i].new_mode)
-			add_step(steps, &n, STEP_REMOVE, &items[i]);
+			apply_plan_add_step(steps, &n, STEP_REMOVE, &items[i]);
 	for (size_t i = 0; i < count; i++) {
 		const struct item *item = &items[i];
 
 		if (item->left || !item->new_mode || is_kept_directory(item))
 			continue;
-		add_step(steps, &n,
-		         !item->old.mode                                 ? STEP_ADD
-		         : item->same_content && !plan_has_content(item) ? STEP_MODE
-		                                                         : STEP_REPLACE,
-		         item);
+		apply_plan_add_step(steps, &n,
+		                    !item->old.mode                                 ? STEP_ADD
+		                    : item->same_content && !plan_has_content(item) ? STEP_MODE
+		                                                                    : STEP_REPLACE,
+		                    item);
 	}
 	for (size_t i = count; i-- > 0;) /* no later step works below it */
 		if (!items[i].left && (is_made_closed(&items[i]) ||
 		                       (is_kept_directory(&items[i]) && !is_opened(&items[i]))))
-			add_step(steps, &n, STEP_MODE, &items[i]);
+			apply_plan_add_step(steps, &n, STEP_MODE, &items[i]);
 	*ret_steps = steps;
 	*ret_count = n;
 	return 0;

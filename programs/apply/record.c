@@ -35,7 +35,7 @@ size_t record_text_size(const char *text)
 	return size;
 }
 
-static int from_hex(char c)
+static int apply_record_from_hex(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -45,8 +45,8 @@ bool record_take_text(char *text)
 	char *to = text;
 
 	while (*text) {
-		int high = *text == '%' ? from_hex(text[1]) : 0,
-		    low = *text == '%' && high >= 0 ? from_hex(text[2]) : 0;
+		int high = *text == '%' ? apply_record_from_hex(text[1]) : 0,
+		    low = *text == '%' && high >= 0 ? apply_record_from_hex(text[2]) : 0;
 		bool is_escaped = *text == '%';
 
 		if (high < 0 || low < 0 || (is_escaped && high * 16 + low == 0))
@@ -93,7 +93,7 @@ static bool is_clock_doubtful(const struct origin *origin, const char *boot)
  * Reads a whole file of the store, and adds a NUL. -EFBIG: larger than `most`; -EBADMSG: not a
  * regular file, or one with NULs.
  */
-static int read_text(int directory, const char *name, size_t most, char **ret_text)
+static int apply_record_read_text(int directory, const char *name, size_t most, char **ret_text)
 {
 	_cleanup_fd_ int fd = read_open(directory, name, O_RDONLY);
 	_cleanup_free_ char *text = NULL;
@@ -121,7 +121,7 @@ static int read_text(int directory, const char *name, size_t most, char **ret_te
 
 int record_read_text(struct apply *apply, const char *name, char **ret_text)
 {
-	return read_text(apply->room, name, APPLY_JOURNAL_MAX, ret_text);
+	return apply_record_read_text(apply->room, name, APPLY_JOURNAL_MAX, ret_text);
 }
 
 void record_read_boot(struct apply *apply)
@@ -137,7 +137,7 @@ int record_read_origin(struct apply *apply)
 	struct origin *origin = &apply->origin;
 	_cleanup_free_ char *text = NULL;
 	char *rest, *line;
-	int r = read_text(apply->store, "info", INFO_MAX, &text);
+	int r = apply_record_read_text(apply->store, "info", INFO_MAX, &text);
 
 	if (r < 0 || strncmp(text, INFO_HEAD, strlen(INFO_HEAD)) != 0)
 		return r < 0 ? r : -EBADMSG;
@@ -152,7 +152,7 @@ int record_read_origin(struct apply *apply)
 	return 0;
 }
 
-static int by_path(const void *a, const void *b)
+static int apply_record_by_path(const void *a, const void *b)
 {
 	return strcmp(((const struct own *)a)->path, ((const struct own *)b)->path);
 }
@@ -184,7 +184,7 @@ int record_read_owns(struct apply *apply)
 			return -ENOMEM;
 		apply->own_count++;
 	}
-	qsort(apply->owns, apply->own_count, sizeof *apply->owns, by_path);
+	qsort(apply->owns, apply->own_count, sizeof *apply->owns, apply_record_by_path);
 	return 0;
 }
 
@@ -192,7 +192,7 @@ bool record_is_own(const struct apply *apply, const char *path, const struct ide
 {
 	const struct own wanted = {.path = (char *)path};
 	const struct own *own = apply->owns ? bsearch(&wanted, apply->owns, apply->own_count,
-	                                              sizeof *apply->owns, by_path)
+	                                              sizeof *apply->owns, apply_record_by_path)
 	                                    : NULL;
 
 	return own && ident->mode && own->inode == ident->inode && own->ctime_ns == ident->ctime_ns;

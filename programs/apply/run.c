@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 
-static int say(struct apply *apply, const char *what, int r)
+static int apply_run_say(struct apply *apply, const char *what, int r)
 {
 	(void)fprintf(apply->diff.notes, "%s: %s\n", what, strerror(-r));
 	return r;
@@ -57,7 +57,7 @@ static int take_steps(struct apply *apply)
 }
 
 /* Undoes every step that can be undone, also after one that cannot. Returns the first failure. */
-static int take_back(struct apply *apply)
+static int apply_run_take_back(struct apply *apply)
 {
 	int failed = 0;
 
@@ -78,17 +78,18 @@ static int take_back(struct apply *apply)
  * The stage is emptied last, when nothing depends on it. Leftovers there are reported, and do no
  * harm.
  */
-static int finish(struct apply *apply)
+static int apply_run_finish(struct apply *apply)
 {
 	int r = keep_others(apply);
 
 	if (r < 0)
-		return say(apply, "what is in the stage and was others' could not be kept", r);
+		return apply_run_say(apply,
+		                     "what is in the stage and was others' could not be kept", r);
 	r = reached_step("apply", "record");
 	if (r == 0)
 		r = record_write_owns(apply);
 	if (r < 0)
-		(void)say(
+		(void)apply_run_say(
 			apply,
 			"which files are new could not be written down, and the next apply takes them for changed outside",
 			r);
@@ -105,20 +106,21 @@ static int finish(struct apply *apply)
 	if (r == 0)
 		r = journal_remove(apply);
 	if (r < 0)
-		(void)say(apply, "what is not needed any more could not all be removed", r);
+		(void)apply_run_say(apply, "what is not needed any more could not all be removed",
+		                    r);
 	return 0;
 }
 
 static int restore(struct apply *apply)
 {
-	int r = take_back(apply);
+	int r = apply_run_take_back(apply);
 
 	apply->is_restored = r == 0;
-	return r == 0 ? finish(apply) : r;
+	return r == 0 ? apply_run_finish(apply) : r;
 }
 
 /* Removes the stage of an apply that was completed or not begun. */
-static int clear(struct apply *apply)
+static int apply_run_clear(struct apply *apply)
 {
 	for (int i = 0; i < 2; i++) {
 		apply->is_stage_in_source = i == 1;
@@ -126,7 +128,7 @@ static int clear(struct apply *apply)
 			int r = stage_empty(apply);
 
 			if (r < 0)
-				return say(
+				return apply_run_say(
 					apply,
 					"what an earlier apply has left in its stage could not be removed",
 					r);
@@ -158,13 +160,14 @@ static int say_unread(struct apply *apply, int r)
 	FILE *to = apply->diff.notes;
 
 	if (r == -EXDEV)
-		return say(apply, "an apply that ended half-way was about another directory", r);
-	(void)say(apply, "the journal of an apply that ended half-way cannot be read", r);
+		return apply_run_say(apply,
+		                     "an apply that ended half-way was about another directory", r);
+	(void)apply_run_say(apply, "the journal of an apply that ended half-way cannot be read", r);
 	for (int i = 0; i < 2; i++) {
 		apply->is_stage_in_source = i == 1;
 		if (stage_open(apply, false) == 0) {
 			(void)fputs("what that took out of the directory is in ", to);
-			tell_directory(to, apply->stage);
+			report_directory(to, apply->stage);
 			(void)fputs(
 				": move that elsewhere first, since the next apply empties it\n",
 				to);
@@ -172,12 +175,12 @@ static int say_unread(struct apply *apply, int r)
 		apply->stage = fd_close(apply->stage);
 	}
 	(void)fputs("then remove \"journal\" and \"journal.closed\" in ", to);
-	tell_directory(to, apply->room);
+	report_directory(to, apply->room);
 	(void)fputs(", as far as they are there\n", to);
 	return r;
 }
 
-static int begin(struct apply *apply)
+static int apply_run_begin(struct apply *apply)
 {
 	struct stat st;
 	bool is_closed;
@@ -185,17 +188,18 @@ static int begin(struct apply *apply)
 
 	if (flock(apply->room, LOCK_EX | LOCK_NB) < 0 ||
 	    flock(apply->source, LOCK_EX | LOCK_NB) < 0)
-		return say(apply, "another yett apply works on this store or this directory",
-		           -errno);
+		return apply_run_say(
+			apply, "another yett apply works on this store or this directory", -errno);
 	if (fstat(apply->source, &st) < 0)
 		return -errno;
 	apply->source_inode = st.st_ino;
 	apply->source_device = st.st_dev;
 	r = record_read_origin(apply);
 	if (r < 0)
-		return say(apply, "what the store tells of itself could not be read", r);
+		return apply_run_say(apply, "what the store tells of itself could not be read", r);
 	if (!is_source(apply))
-		return say(apply, "the directory is another one than the store is about", -EXDEV);
+		return apply_run_say(apply, "the directory is another one than the store is about",
+		                     -EXDEV);
 	r = journal_read(apply, &is_closed);
 	if (r < 0 && r != -ENOENT)
 		return say_unread(apply, r);
@@ -203,7 +207,7 @@ static int begin(struct apply *apply)
 	if (apply->is_begun || apply->is_dry)
 		return 0;
 	apply->step_count = 0;
-	return clear(apply);
+	return apply_run_clear(apply);
 }
 
 static int select_items(struct apply *apply)
@@ -237,7 +241,7 @@ static size_t count_conflicts(struct apply *apply)
  * Fills the stage and writes the journal, without changing the source. After a failure there is
  * only the stage to remove.
  */
-static int prepare(struct apply *apply)
+static int apply_run_prepare(struct apply *apply)
 {
 	int r = stage_open(apply, true);
 
@@ -248,8 +252,8 @@ static int prepare(struct apply *apply)
 	if (r == 0)
 		r = journal_write(apply);
 	if (r < 0) {
-		(void)say(apply, "the changes could not be prepared", r);
-		(void)!clear(apply);
+		(void)apply_run_say(apply, "the changes could not be prepared", r);
+		(void)!apply_run_clear(apply);
 	}
 	return r;
 }
@@ -263,26 +267,26 @@ static void hold_signals(void)
 	(void)sigprocmask(SIG_BLOCK, &all, NULL);
 }
 
-static int commit(struct apply *apply)
+static int apply_run_commit(struct apply *apply)
 {
 	int r;
 
 	hold_signals();
-	r = prepare(apply);
+	r = apply_run_prepare(apply);
 	if (r < 0)
 		return APPLY_NOTHING;
 	r = take_steps(apply);
 	if (r == 0)
-		r = finish(apply);
+		r = apply_run_finish(apply);
 	if (r == 0)
 		return apply->is_incomplete ? APPLY_LEFT : APPLY_DONE;
-	(void)say(apply, "it could not be completed", r);
+	(void)apply_run_say(apply, "it could not be completed", r);
 	return restore(apply) == 0 ? APPLY_NOTHING : APPLY_BROKEN;
 }
 
 int run_apply(struct apply *apply)
 {
-	int result, r = begin(apply);
+	int result, r = apply_run_begin(apply);
 
 	if (r < 0)
 		return APPLY_NOTHING;
@@ -297,11 +301,11 @@ int run_apply(struct apply *apply)
 		r = hunks_ask(apply);
 	if (r < 0) {
 		(void)(r == -E2BIG ? say_too_many(apply)
-		                   : say(apply, "the changes could not be told", r));
+		                   : apply_run_say(apply, "the changes could not be told", r));
 		return APPLY_NOTHING;
 	}
 	if (count_conflicts(apply) > 0 && !apply->is_asking) {
-		tell(apply, false);
+		report(apply, false);
 		(void)fputs(
 			"nothing was applied: name what is to be applied, without that; or have it applied all the same with --force\n",
 			apply->diff.notes);
@@ -315,20 +319,20 @@ int run_apply(struct apply *apply)
 	}
 	result = apply->is_dry || apply->step_count == 0
 	                 ? (apply->is_incomplete ? APPLY_LEFT : APPLY_DONE)
-	                 : commit(apply);
-	tell(apply, result == APPLY_DONE || result == APPLY_LEFT);
+	                 : apply_run_commit(apply);
+	report(apply, result == APPLY_DONE || result == APPLY_LEFT);
 	return result;
 }
 
 int run_resume(struct apply *apply, bool undo)
 {
-	int r = begin(apply);
+	int r = apply_run_begin(apply);
 
 	if (r < 0)
 		return APPLY_NOTHING;
 	if (!apply->is_begun) {
 		(void)fputs("no apply of this store ended half-way\n", apply->diff.notes);
-		tell_resumed(apply, "nothing");
+		report_resumed(apply, "nothing");
 		return APPLY_DONE;
 	}
 	apply->is_passing_over = apply->is_forced;
@@ -341,14 +345,14 @@ int run_resume(struct apply *apply, bool undo)
 	}
 	r = undo ? restore(apply) : take_steps(apply);
 	if (r == 0 && !undo)
-		r = finish(apply);
+		r = apply_run_finish(apply);
 	if (r < 0 && apply->is_missing)
-		keep_tell(apply);
+		keep_report(apply);
 	if (r < 0)
 		(void)fputs(
 			"the apply is still where it was: put those files right, or have them left as they are with --force\n",
 			apply->diff.notes);
 	else
-		tell_resumed(apply, undo ? "taken back" : "completed");
+		report_resumed(apply, undo ? "taken back" : "completed");
 	return r == 0 ? APPLY_DONE : APPLY_BROKEN;
 }

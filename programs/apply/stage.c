@@ -20,7 +20,7 @@
 #define FILES    1000u
 #define TICK_NS  ((int64_t)20000000) /* more than the longest tick: 10 ms, CONFIG_HZ_100 */
 
-static void name_of(const struct apply *apply, char name[static NAME_MAX])
+static void stage_name_of(const struct apply *apply, char name[static NAME_MAX])
 {
 	(void)snprintf(name, NAME_MAX, "%s%s", apply->is_stage_in_source ? STAGE_NAME : IN_STORE,
 	               apply->is_stage_in_source ? apply->id : "");
@@ -50,7 +50,7 @@ int stage_open(struct apply *apply, bool make)
 	if (make)
 		apply->is_stage_in_source = !is_one_mount(apply);
 	parent = apply->is_stage_in_source ? apply->source : apply->room;
-	name_of(apply, name);
+	stage_name_of(apply, name);
 	if (make && mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	apply->stage = read_open(parent, name, O_RDONLY | O_DIRECTORY);
@@ -73,7 +73,7 @@ bool stage_is_empty_if_directory(const struct apply *apply, const char *staged, 
 	return entries && entries_next(entries, &entry) == 0 && !entry;
 }
 
-static bool is_number(const char *name)
+static bool stage_is_number(const char *name)
 {
 	return *name && strspn(name, "0123456789") == strlen(name);
 }
@@ -87,13 +87,13 @@ int stage_empty(struct apply *apply)
 	int r = entries ? 0 : -errno;
 
 	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry) {
-		if (is_number(entry->d_name) && unlinkat(apply->stage, entry->d_name, 0) < 0 &&
-		    errno == EISDIR)
+		if (stage_is_number(entry->d_name) &&
+		    unlinkat(apply->stage, entry->d_name, 0) < 0 && errno == EISDIR)
 			r = unlinkat(apply->stage, entry->d_name, AT_REMOVEDIR) < 0 ? -errno : 0;
 		if (r == 0)
 			r = reached_step("apply", "emptied");
 	}
-	name_of(apply, name);
+	stage_name_of(apply, name);
 	if (r == 0 && unlinkat(apply->is_stage_in_source ? apply->source : apply->room, name,
 	                       AT_REMOVEDIR) < 0)
 		r = -errno;
@@ -106,7 +106,7 @@ int stage_empty(struct apply *apply)
  * a hundredth if that is less. If the file system does not report its limits, the write itself
  * fails.
  */
-static bool has_room(int fd, uint64_t bytes)
+static bool stage_has_room(int fd, uint64_t bytes)
 {
 	struct statfs st;
 	uint64_t left, all;
@@ -125,7 +125,7 @@ static bool has_room(int fd, uint64_t bytes)
  * Copies with copy_file_range(2) where the kernel supports it, which on some file systems copies no
  * data at all. -EAGAIN: the file has become shorter.
  */
-static int copy_part(int from, int to, off_t at, off_t end)
+static int stage_copy_part(int from, int to, off_t at, off_t end)
 {
 	_cleanup_free_ char *block = NULL;
 
@@ -133,7 +133,7 @@ static int copy_part(int from, int to, off_t at, off_t end)
 		off_t in = at, out = at, piece = end - at < PIECE ? end - at : PIECE;
 		ssize_t n;
 
-		if (!has_room(to, (uint64_t)piece))
+		if (!stage_has_room(to, (uint64_t)piece))
 			return -ENOSPC;
 		n = block ? -1 : copy_file_range(from, &in, to, &out, (size_t)piece, 0);
 		if (n < 0 && !block && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
@@ -170,7 +170,7 @@ static int copy_sparse(int from, int to, off_t size)
 		hole = data < 0 ? -1 : lseek(from, data, SEEK_HOLE);
 		if (data < 0 || hole < 0)
 			return -errno;
-		r = copy_part(from, to, data, hole < size ? hole : size);
+		r = stage_copy_part(from, to, data, hole < size ? hole : size);
 		at = hole;
 	}
 	return r;
@@ -178,7 +178,7 @@ static int copy_sparse(int from, int to, off_t size)
 
 static int write_whole(int fd, const char *bytes, size_t size)
 {
-	if (!has_room(fd, size))
+	if (!stage_has_room(fd, size))
 		return -ENOSPC;
 	for (size_t used = 0; used < size;) {
 		ssize_t n = write(fd, bytes + used, size - used);
@@ -190,7 +190,7 @@ static int write_whole(int fd, const char *bytes, size_t size)
 	return 0;
 }
 
-static bool is_unchanged(int fd, const struct stat *before)
+static bool stage_is_unchanged(int fd, const struct stat *before)
 {
 	struct stat now;
 
@@ -245,10 +245,10 @@ static int fill_file(int layer, const struct item *item, int to)
 	if (r < 0)
 		return r;
 	r = copy_sparse(from, to, st.st_size);
-	return r == 0 && !is_unchanged(from, &st) ? -EAGAIN : r;
+	return r == 0 && !stage_is_unchanged(from, &st) ? -EAGAIN : r;
 }
 
-static int layer_of(const struct apply *apply, const struct step *step)
+static int stage_layer_of(const struct apply *apply, const struct step *step)
 {
 	return apply->diff.layers[step->item->change->layer];
 }
@@ -257,7 +257,7 @@ static int stage_file(struct apply *apply, const struct step *step, const char *
 {
 	_cleanup_fd_ int to = read_open(apply->stage, name, O_WRONLY | O_CREAT | O_EXCL);
 	uint32_t mode = step->new.mode & 0777;
-	int r = to < 0 ? to : fill_file(layer_of(apply, step), step->item, to);
+	int r = to < 0 ? to : fill_file(stage_layer_of(apply, step), step->item, to);
 
 	if (r < 0)
 		return r;
@@ -275,9 +275,9 @@ static int stage_link(struct apply *apply, const struct step *step, const char *
 	size_t size = item->content_size;
 	char path[PATH_MAX];
 	_cleanup_fd_ int fd = -1;
-	int r = item->content
-	                ? 0
-	                : read_content(layer_of(apply, step), step->path, &side, &target, &size);
+	int r = item->content ? 0
+	                      : read_content(stage_layer_of(apply, step), step->path, &side,
+	                                     &target, &size);
 
 	if (r < 0)
 		return r;
@@ -327,7 +327,7 @@ static int stage_step(struct apply *apply, size_t i)
 		know_directory(apply, step);
 	if (step->kind == STEP_MODE || step->kind == STEP_REMOVE)
 		return 0;
-	if (!has_room(apply->stage, 0))
+	if (!stage_has_room(apply->stage, 0))
 		return -ENOSPC;
 	apply->made[step->item - apply->items] = i;
 	(void)snprintf(name, sizeof name, "%zu", i);

@@ -61,7 +61,7 @@ static bool is_inode(const struct place *place, uint64_t inode)
 	return look_at(place->above, place->name, &now) == 0 && now.mode && now.inode == inode;
 }
 
-static int put(const struct apply *apply, const struct place *place)
+static int step_put(const struct apply *apply, const struct place *place)
 {
 	return renameat2(apply->stage, place->staged, place->above, place->name,
 	                 RENAME_NOREPLACE) == 0
@@ -70,7 +70,7 @@ static int put(const struct apply *apply, const struct place *place)
 	                                            : -errno;
 }
 
-static int take(const struct apply *apply, const struct place *place)
+static int step_take(const struct apply *apply, const struct place *place)
 {
 	return renameat2(place->above, place->name, apply->stage, place->staged,
 	                 RENAME_NOREPLACE) == 0
@@ -80,7 +80,7 @@ static int take(const struct apply *apply, const struct place *place)
 	                         : -errno;
 }
 
-static int exchange(const struct apply *apply, const struct place *place)
+static int step_exchange(const struct apply *apply, const struct place *place)
 {
 	return renameat2(apply->stage, place->staged, place->above, place->name, RENAME_EXCHANGE) ==
 	                       0
@@ -94,10 +94,11 @@ static int exchange(const struct apply *apply, const struct place *place)
  * still there, or to its free name. If others have made a file there meanwhile, that file stays,
  * and the unexpected one waits in the stage. Returns -ESTALE, or another -errno.
  */
-static int give_back(const struct apply *apply, const struct place *place,
-                     const struct ident *given)
+static int step_give_back(const struct apply *apply, const struct place *place,
+                          const struct ident *given)
 {
-	int r = given->mode && is_there(place, given) ? exchange(apply, place) : put(apply, place);
+	int r = given->mode && is_there(place, given) ? step_exchange(apply, place)
+	                                              : step_put(apply, place);
 
 	return r < 0 ? r : -ESTALE;
 }
@@ -113,13 +114,13 @@ static int bring_out(const struct apply *apply, const struct place *place,
 	int r = is_exchanged ? look_at(apply->stage, place->staged, &given) : 0;
 
 	if (r == 0)
-		r = is_exchanged ? exchange(apply, place) : take(apply, place);
+		r = is_exchanged ? step_exchange(apply, place) : step_take(apply, place);
 	if (r < 0)
 		return r;
 	if (is_staged(apply, place, expected) &&
 	    stage_is_empty_if_directory(apply, place->staged, expected->mode))
 		return 0;
-	return give_back(apply, place, &given);
+	return step_give_back(apply, place, &given);
 }
 
 /*
@@ -149,8 +150,8 @@ static int change_mode(const struct place *place, const struct ident *from, uint
 /* The kind of file that the stage has for a step. */
 enum found { FOUND_NOTHING, FOUND_NEW, FOUND_OTHER };
 
-static int find(const struct apply *apply, const struct step *step, const struct place *place,
-                enum found *ret_found)
+static int step_find(const struct apply *apply, const struct step *step, const struct place *place,
+                     enum found *ret_found)
 {
 	struct ident now;
 	int r = look_at(apply->stage, place->staged, &now);
@@ -179,9 +180,9 @@ static int do_found(const struct apply *apply, const struct step *step, const st
 	enum found before = step->kind == STEP_REMOVE ? FOUND_NOTHING : FOUND_NEW;
 
 	if (step->kind == STEP_ADD)
-		return put(apply, place);
+		return step_put(apply, place);
 	if (found != before)
-		return give_back(apply, place, &step->new);
+		return step_give_back(apply, place, &step->new);
 	return is_there(place, &step->old)
 	               ? bring_out(apply, place, &step->old, step->kind == STEP_REPLACE)
 	               : -ESTALE;
@@ -192,7 +193,7 @@ static int undo_found(const struct apply *apply, const struct step *step, const 
 	int r;
 
 	if (step->kind == STEP_REMOVE)
-		return put(apply, place);
+		return step_put(apply, place);
 	r = bring_out(apply, place, &step->new, step->kind == STEP_REPLACE);
 	/* If others have removed the added file, nothing is left to undo. */
 	return r == -ESTALE && step->kind == STEP_ADD && is_there(place, &(struct ident){0}) ? 0
@@ -217,7 +218,7 @@ static int is_at_rest(const struct apply *apply, const struct step *step, const 
 	return found == FOUND_OTHER && is_taken(apply, step, place);
 }
 
-static int take_step(struct apply *apply, size_t i, bool undo)
+static int step_take_step(struct apply *apply, size_t i, bool undo)
 {
 	const struct step *step = &apply->steps[i];
 	_cleanup_(place_close) struct place place = {.above = -1};
@@ -226,7 +227,7 @@ static int take_step(struct apply *apply, size_t i, bool undo)
 
 	place_name(&place, i);
 	if (step->kind != STEP_MODE) {
-		r = find(apply, step, &place, &found);
+		r = step_find(apply, step, &place, &found);
 		r = r < 0 ? r : is_at_rest(apply, step, &place, found, undo);
 		if (r != 0)
 			return r < 0 ? r : 0;
@@ -246,10 +247,10 @@ static int take_step(struct apply *apply, size_t i, bool undo)
 
 int step_do(struct apply *apply, size_t i)
 {
-	return take_step(apply, i, false);
+	return step_take_step(apply, i, false);
 }
 
 int step_undo(struct apply *apply, size_t i)
 {
-	return take_step(apply, i, true);
+	return step_take_step(apply, i, true);
 }

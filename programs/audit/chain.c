@@ -33,7 +33,7 @@ static void hash(const uint8_t key[CHAIN_HASH_SIZE], const struct part *parts, s
 	{                                \
 		(text), sizeof(text) - 1 \
 	}
-#define MEMBER(what)                 \
+#define FIELD(what)                  \
 	{                            \
 		(what), sizeof(what) \
 	}
@@ -69,8 +69,8 @@ void chain_next_key(uint8_t key[CHAIN_HASH_SIZE])
 
 void chain_advance(struct chain *chain)
 {
-	const struct part parts[] = {WORD("yett-audit: seal"), MEMBER(chain->seal),
-	                             MEMBER(chain->mac)};
+	const struct part parts[] = {WORD("yett-audit: seal"), FIELD(chain->seal),
+	                             FIELD(chain->mac)};
 	uint8_t seal[CHAIN_HASH_SIZE];
 
 	hash(chain->key, parts, ARRAY_SIZE(parts), seal, sizeof seal);
@@ -86,10 +86,8 @@ void chain_advance(struct chain *chain)
 static void make_mac(const struct chain *chain, const char *body, size_t length,
                      uint8_t ret_mac[CHAIN_HASH_SIZE])
 {
-	const struct part parts[] = {WORD("yett-audit: record"),
-	                             MEMBER(chain->seal),
-	                             MEMBER(chain->mac),
-	                             {body, length}};
+	const struct part parts[] = {
+		WORD("yett-audit: record"), FIELD(chain->seal), FIELD(chain->mac), {body, length}};
 
 	hash(chain->key, parts, ARRAY_SIZE(parts), ret_mac, CHAIN_HASH_SIZE);
 }
@@ -154,9 +152,9 @@ bool chain_accept(struct chain *chain, const char *line, size_t length)
 void chain_vouch(const struct chain *chain, uint8_t ret_mac[CHAIN_HASH_SIZE])
 {
 	const struct part parts[] = {WORD("yett-audit: state"),
-	                             MEMBER(chain->id),
-	                             MEMBER(chain->seal),
-	                             MEMBER(chain->mac),
+	                             FIELD(chain->id),
+	                             FIELD(chain->seal),
+	                             FIELD(chain->mac),
 	                             {&chain->number, sizeof chain->number}};
 
 	hash(chain->key, parts, ARRAY_SIZE(parts), ret_mac, CHAIN_HASH_SIZE);

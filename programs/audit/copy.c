@@ -10,7 +10,7 @@
 #define LINE_SIZE 1024
 
 /* Replaces every character that is not printable ASCII, so that the text cannot forge a line. */
-static void put(enum copy_level level, const char *text, size_t length)
+static void audit_copy_put(enum copy_level level, const char *text, size_t length)
 {
 	struct pollfd to = {STDERR_FILENO, POLLOUT, 0};
 	char line[LINE_SIZE];
@@ -32,10 +32,11 @@ void copy_say(enum copy_level level, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	put(level, text, strlen(text));
+	audit_copy_put(level, text, strlen(text));
 }
 
 void copy_line(const char *line, size_t length)
 {
-	put(COPY_INFO, line, length > 0 && line[length - 1] == '\n' ? length - 1 : length);
+	audit_copy_put(COPY_INFO, line,
+	               length > 0 && line[length - 1] == '\n' ? length - 1 : length);
 }

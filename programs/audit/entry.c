@@ -89,7 +89,7 @@ void entry_put_section(struct json *json, const char *name, const char *section,
 	json_close(json);
 }
 
-static void put_user(struct json *json, const struct audit_record *record)
+static void audit_entry_put_user(struct json *json, const struct audit_record *record)
 {
 	const struct plan_asker *asker = &record->asker;
 
@@ -111,7 +111,7 @@ static void put_user(struct json *json, const struct audit_record *record)
 	json_close(json);
 }
 
-static void put_error(struct json *json, const struct yett_error *error)
+static void audit_entry_put_error(struct json *json, const struct yett_error *error)
 {
 	if (error->code == 0) {
 		json_null(json, "error");
@@ -164,7 +164,7 @@ static void put_network(struct json *json, const struct record_network *network)
 	json_close(json);
 }
 
-static void put_ended(struct json *json, const struct audit_record *record)
+static void audit_entry_put_ended(struct json *json, const struct audit_record *record)
 {
 	const struct record *sandbox = &record->sandbox;
 
@@ -190,7 +190,7 @@ void entry_put(struct json *json, const struct entry *entry, bool is_short)
 {
 	const struct audit_record *record = &entry->record;
 
-	put_user(json, record);
+	audit_entry_put_user(json, record);
 	if (record->kind == AUDIT_POLICY) {
 		put_hash(json, entry->policy);
 		return;
@@ -206,9 +206,9 @@ void entry_put(struct json *json, const struct entry *entry, bool is_short)
 	else if (entry->rules && !is_short)
 		entry_put_rules(json, entry->rules);
 	if (record->kind == AUDIT_ENDED)
-		put_ended(json, record);
+		audit_entry_put_ended(json, record);
 	if (record->kind == AUDIT_FAILED || record->kind == AUDIT_REFUSED)
-		put_error(json, &record->error);
+		audit_entry_put_error(json, &record->error);
 	if (is_short)
 		json_bool(json, "cut", true);
 }

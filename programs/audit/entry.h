@@ -49,7 +49,7 @@ void entry_put(struct json *json, const struct entry *entry, bool is_short);
 const char *entry_happened_event(uint32_t kind);
 void entry_put_followed(struct json *json, const struct follow *follow);
 void entry_put_happened(struct json *json, const struct follow *follow,
-                        const struct happening *happening);
+                        const struct live_event *live_event);
 
 /* In entry_plan.c: "in_force", and where the policy defines the profile and the grant. */
 void entry_put_plan(struct json *json, const struct plan *plan, const struct egress_rules *rules,

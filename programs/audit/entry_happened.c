@@ -4,7 +4,7 @@
  */
 #include "base/net_match.h"
 #include "programs/audit/entry.h"
-#include "programs/egress/told_text.h"
+#include "programs/egress/report_text.h"
 #include "protocol/message_command.h"
 
 #include <string.h>
@@ -61,15 +61,15 @@ static void put_argv(struct json *json, const struct argv *argv)
 }
 
 /* Reads the byte, since a compromised init may have stored one that is not a valid bool. */
-static bool is_set(const bool *member)
+static bool is_set(const bool *field)
 {
 	uint8_t byte;
 
-	memcpy(&byte, member, 1);
+	memcpy(&byte, field, 1);
 	return byte != 0;
 }
 
-static void put_result(struct json *json, const struct message_exited *result)
+static void entry_happened_put_result(struct json *json, const struct message_exited *result)
 {
 	json_open(json, "result", '{');
 	json_bool(json, "signaled", is_set(&result->signaled));
@@ -82,27 +82,27 @@ static void put_result(struct json *json, const struct message_exited *result)
 	json_close(json);
 }
 
-static void put_command(struct json *json, const struct happening *happening)
+static void entry_happened_put_command(struct json *json, const struct live_event *live_event)
 {
-	const struct message_happened *event = &happening->event;
+	const struct message_happened *event = &live_event->event;
 
 	json_number(json, "command", event->command & ~MESSAGE_FILE_OPERATION);
 	json_bool(json, "is_file_operation", event->command & MESSAGE_FILE_OPERATION);
 	json_number(json, "pid", event->pid);
-	if ((event->kind == EVENT_STARTED || event->kind == EVENT_FAILED) && happening->has_argv)
-		put_argv(json, &happening->more.argv);
+	if ((event->kind == EVENT_STARTED || event->kind == EVENT_FAILED) && live_event->has_argv)
+		put_argv(json, &live_event->more.argv);
 	if (event->kind == EVENT_EXITED)
-		put_result(json, &event->result);
+		entry_happened_put_result(json, &event->result);
 	if (event->kind == EVENT_FAILED)
 		json_number(json, "errno", event->error);
 }
 
-static void put_peer(struct json *json, const struct message_happened *event,
-                     const struct egress_told *network)
+static void entry_happened_put_peer(struct json *json, const struct message_happened *event,
+                                    const struct egress_report *network)
 {
-	struct told_text text;
+	struct report_text text;
 
-	told_text_read(network, &text);
+	report_text_read(network, &text);
 	json_open(json, "peer", '{');
 	json_text_or_null(json, "name", text.name);
 	json_text_or_null(json, "address", text.address);
@@ -134,17 +134,17 @@ void entry_put_followed(struct json *json, const struct follow *follow)
 }
 
 void entry_put_happened(struct json *json, const struct follow *follow,
-                        const struct happening *happening)
+                        const struct live_event *live_event)
 {
-	const struct message_happened *event = &happening->event;
+	const struct message_happened *event = &live_event->event;
 
 	entry_put_followed(json, follow);
 	json_text(json, "happened", event->kind < ARRAY_SIZE(names) ? names[event->kind] : NULL);
 	json_number(json, "happened_ms", event->time_ms);
 	if (follow_kind(event->kind) == POLICY_RECORD_COMMANDS)
-		put_command(json, happening);
-	if (happening->has_network)
-		put_peer(json, event, &happening->more.network);
+		entry_happened_put_command(json, live_event);
+	if (live_event->has_network)
+		entry_happened_put_peer(json, event, &live_event->more.network);
 	if (event->kind == EVENT_DENIED) {
 		json_number(json, "call", event->call);
 		json_number_or_null(json, "pid", event->pid);

@@ -11,7 +11,7 @@
 
 #define POLICY_MAX (128 << 20) /* bytes of an image */
 
-static bool read_whole(int fd, void *to, size_t size)
+static bool entry_plan_read_whole(int fd, void *to, size_t size)
 {
 	for (size_t at = 0; at < size;) {
 		ssize_t n = pread(fd, (char *)to + at, size - at, (off_t)at);
@@ -27,7 +27,7 @@ static bool read_whole(int fd, void *to, size_t size)
  * Gets the size of a regular file, which includes memfd_create(2) memory. Refuses all others, since
  * reading them could block.
  */
-static bool measure(int fd, size_t least, size_t most, size_t *ret_size)
+static bool entry_plan_measure(int fd, size_t least, size_t most, size_t *ret_size)
 {
 	struct stat st;
 
@@ -42,8 +42,8 @@ bool entry_read_plan(int fd, struct plan *ret_plan)
 {
 	size_t size;
 
-	return measure(fd, offsetof(struct plan, arena), sizeof *ret_plan, &size) &&
-	       read_whole(fd, ret_plan, size) &&
+	return entry_plan_measure(fd, offsetof(struct plan, arena), sizeof *ret_plan, &size) &&
+	       entry_plan_read_whole(fd, ret_plan, size) &&
 	       ret_plan->arena_used == size - offsetof(struct plan, arena);
 }
 
@@ -51,7 +51,8 @@ bool entry_read_rules(int fd, struct egress_rules *ret_rules, size_t most)
 {
 	size_t size;
 
-	return measure(fd, sizeof *ret_rules, most, &size) && read_whole(fd, ret_rules, size) &&
+	return entry_plan_measure(fd, sizeof *ret_rules, most, &size) &&
+	       entry_plan_read_whole(fd, ret_rules, size) &&
 	       ret_rules->list_size == size - sizeof *ret_rules &&
 	       net_list_check(ret_rules->list, ret_rules->list_size);
 }
@@ -62,7 +63,7 @@ bool entry_hash_file(int fd, uint8_t ret_hash[32])
 	crypto_generichash_state state;
 	size_t size;
 
-	if (!measure(fd, 0, POLICY_MAX, &size))
+	if (!entry_plan_measure(fd, 0, POLICY_MAX, &size))
 		return false;
 	(void)crypto_generichash_init(&state, NULL, 0, 32);
 	for (size_t at = 0; at < size;) {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static size_t count_of(const struct follows *follows, uid_t uid)
+static size_t follow_count_of(const struct follows *follows, uid_t uid)
 {
 	size_t count = 0;
 
@@ -21,7 +21,7 @@ struct follow *follow_add(struct follows *follows, const struct audit_record *re
 
 	while (i < follows->end && follows->table[i].fd >= 0)
 		i++;
-	if (i == FOLLOW_MAX || count_of(follows, record->sandbox.uid) >= FOLLOW_USER_MAX)
+	if (i == FOLLOW_MAX || follow_count_of(follows, record->sandbox.uid) >= FOLLOW_USER_MAX)
 		return NULL;
 	if (i == follows->end)
 		follows->end++;
@@ -55,10 +55,10 @@ size_t follow_poll(struct follows *follows, struct pollfd *fds)
 	return count;
 }
 
-bool follow_receive(struct follow *follow, struct happening *ret_happening)
+bool follow_receive(struct follow *follow, struct live_event *ret_live_event)
 {
-	struct iovec parts[] = {{&ret_happening->event, sizeof ret_happening->event},
-	                        {&ret_happening->more, sizeof ret_happening->more}};
+	struct iovec parts[] = {{&ret_live_event->event, sizeof ret_live_event->event},
+	                        {&ret_live_event->more, sizeof ret_live_event->more}};
 	struct msghdr header = {
 		/* No control buffer: a peer's descriptors are discarded by the kernel. */
 		.msg_iov = parts,
@@ -68,19 +68,19 @@ bool follow_receive(struct follow *follow, struct happening *ret_happening)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (n < (ssize_t)sizeof ret_happening->event) {
+	if (n < (ssize_t)sizeof ret_live_event->event) {
 		follow->fd = fd_close(follow->fd);
 		return false;
 	}
-	more = (size_t)n - sizeof ret_happening->event;
-	ret_happening->has_network = more == sizeof ret_happening->more.network &&
-	                             ret_happening->event.kind >= EVENT_CONNECTED;
-	ret_happening->has_argv =
-		more == sizeof ret_happening->more.argv &&
-		ret_happening->more.argv.size <= sizeof ret_happening->more.argv.text;
-	if (ret_happening->event.number > follow->number)
-		follow->lost += ret_happening->event.number - follow->number - 1;
-	follow->number = ret_happening->event.number;
+	more = (size_t)n - sizeof ret_live_event->event;
+	ret_live_event->has_network = more == sizeof ret_live_event->more.network &&
+	                              ret_live_event->event.kind >= EVENT_CONNECTED;
+	ret_live_event->has_argv =
+		more == sizeof ret_live_event->more.argv &&
+		ret_live_event->more.argv.size <= sizeof ret_live_event->more.argv.text;
+	if (ret_live_event->event.number > follow->number)
+		follow->lost += ret_live_event->event.number - follow->number - 1;
+	follow->number = ret_live_event->event.number;
 	return true;
 }
 

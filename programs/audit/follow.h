@@ -37,10 +37,10 @@ struct follows {
 	struct follow table[FOLLOW_MAX];
 };
 
-struct happening {
+struct live_event {
 	struct message_happened event;
 	union {
-		struct egress_told network;
+		struct egress_report network;
 		struct argv argv;
 	} more;
 	bool has_network, has_argv;
@@ -62,7 +62,7 @@ size_t follow_poll(struct follows *follows, struct pollfd *fds);
  * Receives the next event. Returns false if there is none now. If the stream has ended, `fd` is -1
  * then.
  */
-bool follow_receive(struct follow *follow, struct happening *ret_happening);
+bool follow_receive(struct follow *follow, struct live_event *ret_live_event);
 
 /*
  * Shuts the receiving side of all streams down: supervisors can send nothing more, and the events

@@ -7,12 +7,12 @@
  * Records are full of values that users chose, so yett-audit may be compromised. It could then
  * forge this minute and later ones, but not change earlier records: its filter cannot open, map or
  * truncate, segments are append-only, and old keys are erased. It starts as root to open its files
- * (open.h), then gives root up in the stages of lock_down(). The exit status is the stage that
- * failed.
+ * (open.h), then gives root up in the stages of audit_lock_down(). The exit status is the stage
+ * that failed.
  */
 #include "base/fd.h"
 #include "helper/privilege/lockdown.h"
-#include "programs/audit/book.h"
+#include "programs/audit/log_writer.h"
 #include "programs/audit/copy.h"
 #include "programs/audit/follow.h"
 #include "programs/audit/serve.h"
@@ -38,13 +38,13 @@ enum stage {
 
 #define ADDRESSES_MAX (96u << 20)
 
-static void need(bool done, enum stage stage)
+static void audit_need(bool done, enum stage stage)
 {
 	if (!done)
 		_exit((int)stage);
 }
 
-static bool parse_number(const char *text, uint64_t *ret_number)
+static bool audit_parse_number(const char *text, uint64_t *ret_number)
 {
 	char *end;
 
@@ -53,13 +53,14 @@ static bool parse_number(const char *text, uint64_t *ret_number)
 	return errno == 0 && text[0] >= '0' && text[0] <= '9' && *end == '\0';
 }
 
-static bool read_arguments(int argc, char **argv, uint32_t *ret_id, struct serve_options *ret)
+static bool audit_read_arguments(int argc, char **argv, uint32_t *ret_id, struct serve_options *ret)
 {
 	uint64_t listening;
 
 	if (argc != 6 || !lockdown_parse_id(argv[1], ret_id) ||
-	    !parse_number(argv[2], &listening) || listening < 3 || listening > 1023 ||
-	    !parse_number(argv[3], &ret->max_bytes) || !parse_number(argv[4], &ret->user_bytes))
+	    !audit_parse_number(argv[2], &listening) || listening < 3 || listening > 1023 ||
+	    !audit_parse_number(argv[3], &ret->max_bytes) ||
+	    !audit_parse_number(argv[4], &ret->user_bytes))
 		return false;
 	ret->listening = (int)listening;
 	ret->directory = argv[5];
@@ -68,7 +69,7 @@ static bool read_arguments(int argc, char **argv, uint32_t *ret_id, struct serve
 }
 
 /* Hashes the id of this host while the file can still be opened: machine-id(5). */
-static void read_host(uint8_t ret_host[CHAIN_ID_SIZE])
+static void audit_read_host(uint8_t ret_host[CHAIN_ID_SIZE])
 {
 	_cleanup_fd_ int fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char text[64];
@@ -78,13 +79,13 @@ static void read_host(uint8_t ret_host[CHAIN_ID_SIZE])
 }
 
 /* No child process, no core dump (1: see core(5)), and no file longer than a segment. */
-static bool limit(void)
+static bool audit_limit(void)
 {
 	static const struct lockdown_limit limits[] = {
 		{RLIMIT_CORE, 1},
 		{RLIMIT_NPROC, 0},
 		{RLIMIT_NOFILE, SERVE_CONNECTIONS_MAX + FOLLOW_MAX + 32},
-		{RLIMIT_FSIZE, CHAIN_SEGMENT_MAX + BOOK_BATCH_BYTES},
+		{RLIMIT_FSIZE, CHAIN_SEGMENT_MAX + WRITER_BATCH_BYTES},
 		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(ADDRESSES_MAX)},
 	};
 
@@ -96,7 +97,7 @@ static bool limit(void)
 	       lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-static bool enter_filter(void)
+static bool audit_enter_filter(void)
 {
 	static const int calls[] = {
 		/* clients of the audit socket */
@@ -136,34 +137,34 @@ static bool enter_filter(void)
 	return lockdown_filter(calls, ARRAY_SIZE(calls));
 }
 
-static void lock_down(int argc, char **argv, struct serve_options *options)
+static void audit_lock_down(int argc, char **argv, struct serve_options *options)
 {
 	bool is_root = lockdown_can_leave_root();
 	uint32_t id;
 
-	need(read_arguments(argc, argv, &id, options), STAGE_ARGUMENTS);
+	audit_need(audit_read_arguments(argc, argv, &id, options), STAGE_ARGUMENTS);
 	fd_close_except(&options->listening, 1);
-	need(serve_begin(options) == 0, STAGE_MEMORY);
-	read_host(options->host);
+	audit_need(serve_begin(options) == 0, STAGE_MEMORY);
+	audit_read_host(options->host);
 	(void)gmtime(&(time_t){0}); /* some C libraries read a file on the first call */
-	need(limit(), STAGE_LIMITS);
+	audit_need(audit_limit(), STAGE_LIMITS);
 	if (is_root) {
-		need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
-		need(lockdown_ids(id, id), STAGE_IDS);
+		audit_need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
+		audit_need(lockdown_ids(id, id), STAGE_IDS);
 	}
-	need(lockdown_capabilities(), STAGE_CAPABILITIES);
-	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
-	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	audit_need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	audit_need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	audit_need(lockdown_undumpable(), STAGE_UNDUMPABLE);
 	options->uid = geteuid();
 	/* No parent death signal: what is queued when root's process ends must still be written. */
-	need(enter_filter(), STAGE_FILTER);
+	audit_need(audit_enter_filter(), STAGE_FILTER);
 }
 
 int main(int argc, char **argv)
 {
 	static struct serve_options options;
 
-	lock_down(argc, argv, &options);
+	audit_lock_down(argc, argv, &options);
 	serve_run(&options);
 	_exit(0);
 }

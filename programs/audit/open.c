@@ -11,7 +11,7 @@
 
 #define OTHERS_WRITE (S_IWGRP | S_IWOTH)
 
-static bool is_own(int fd, mode_t kind)
+static bool open_is_own(int fd, mode_t kind)
 {
 	struct stat st;
 
@@ -24,14 +24,14 @@ static bool is_own(int fd, mode_t kind)
  * if another user owns the file or can write it, or it has the wrong type or a second name; or
  * -errno.
  */
-static int open_own(int directory, const char *name, int flags, mode_t kind)
+static int audit_open_own(int directory, const char *name, int flags, mode_t kind)
 {
 	_cleanup_fd_ int fd =
 		openat(directory, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return -errno;
-	return is_own(fd, kind) ? steal_fd(&fd) : -EPERM;
+	return open_is_own(fd, kind) ? steal_fd(&fd) : -EPERM;
 }
 
 static int open_segment(int directory, uint32_t number, int flags)
@@ -39,11 +39,11 @@ static int open_segment(int directory, uint32_t number, int flags)
 	char name[32];
 
 	(void)snprintf(name, sizeof name, SLOTS_SEGMENT_NAME, number);
-	return open_own(directory, name, O_RDWR | O_APPEND | flags, S_IFREG);
+	return audit_open_own(directory, name, O_RDWR | O_APPEND | flags, S_IFREG);
 }
 
 /* Finds the last segment that is not empty, and the size of all segments. */
-static int look(int directory, struct open_files *files)
+static int open_look(int directory, struct open_files *files)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(directory);
 	struct dirent *entry;
@@ -71,7 +71,7 @@ static int look(int directory, struct open_files *files)
  * Optional steps, so errors are ignored: reserve disk space, and set the append-only attribute so
  * that even root does not change the segment by mistake (ioctl_iflags(2)).
  */
-static void prepare(int segment, uint64_t room)
+static void open_prepare(int segment, uint64_t room)
 {
 	int flags;
 
@@ -82,17 +82,17 @@ static void prepare(int segment, uint64_t room)
 	}
 }
 
-static int open_all(int directory, uint64_t room, struct open_files *files)
+static int audit_open_all(int directory, uint64_t room, struct open_files *files)
 {
 	int r;
 
-	files->state = open_own(directory, SLOTS_STATE_NAME, O_RDWR | O_CREAT, S_IFREG);
+	files->state = audit_open_own(directory, SLOTS_STATE_NAME, O_RDWR | O_CREAT, S_IFREG);
 	if (files->state < 0)
 		return files->state;
 	/* The process that holds the lock is still writing the records that it received. */
 	if (flock(files->state, LOCK_EX) < 0)
 		return -errno;
-	r = look(directory, files);
+	r = open_look(directory, files);
 	if (r < 0)
 		return r;
 	/*
@@ -107,7 +107,7 @@ static int open_all(int directory, uint64_t room, struct open_files *files)
 	                      : open_segment(directory, files->next_number, O_CREAT);
 	if (files->next < 0)
 		return files->next;
-	prepare(files->next, room);
+	open_prepare(files->next, room);
 	return fsync(directory) < 0 ? -errno : 0;
 }
 
@@ -119,9 +119,9 @@ int open_files(const char *path, uint64_t room, struct open_files *ret_files)
 
 	if (mkdir(path, 0700) < 0 && errno != EEXIST && errno != EROFS)
 		return -errno;
-	r = directory = open_own(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, S_IFDIR);
+	r = directory = audit_open_own(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, S_IFDIR);
 	if (r >= 0)
-		r = open_all(directory, room, &files);
+		r = audit_open_all(directory, room, &files);
 	if (r == 0) {
 		*ret_files = files;
 		return 0;

@@ -1,10 +1,10 @@
 /* See serve.h. */
 #include "programs/audit/serve.h"
-#include "programs/audit/book.h"
+#include "programs/audit/log_writer.h"
 #include "programs/audit/copy.h"
 #include "programs/audit/entry.h"
 #include "programs/audit/follow.h"
-#include "programs/audit/tally.h"
+#include "programs/audit/quota.h"
 #include "programs/decider/refuse_plan.h"
 #include "protocol/frame.h"
 
@@ -22,8 +22,8 @@ struct connection {
 };
 
 static struct {
-	struct book book;
-	struct tally tally;
+	struct writer writer;
+	struct quota quota;
 	struct connection connections[SERVE_CONNECTIONS_MAX];
 	struct follows followed;
 	struct entry entry;
@@ -51,55 +51,56 @@ int serve_begin(const struct serve_options *options)
 
 	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
 		serve.connections[i].fd = -1;
-	if (book_begin(&serve.book, options->max_bytes) < 0)
+	if (writer_begin(&serve.writer, options->max_bytes) < 0)
 		return -ENOMEM;
-	r = open_files(options->directory, serve.book.segment_bytes, &serve.book.files);
+	r = open_files(options->directory, serve.writer.segment_bytes, &serve.writer.files);
 	if (r < 0) {
 		copy_say(COPY_ERROR, "the files in %s cannot be opened: %s", options->directory,
 		         strerror(-r));
-		serve.book.error = r;
+		serve.writer.error = r;
 	}
 	return 0;
 }
 
 /* Sends the answer and closes the connection. The client may be gone. */
-static void answer(struct connection *connection, int32_t error)
+static void audit_serve_answer(struct connection *connection, int32_t error)
 {
 	(void)!send(connection->fd, &error, sizeof error, MSG_DONTWAIT | MSG_NOSIGNAL);
 	connection->fd = fd_close(connection->fd);
 	connection->waits = false;
 }
 
-static int commit(void)
+static int audit_serve_commit(void)
 {
-	int r = book_commit(&serve.book);
+	int r = writer_commit(&serve.writer);
 
 	follow_settle(&serve.followed, r == 0);
 	serve.is_awaited = serve.has_more = false;
 	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
 		if (serve.connections[i].waits)
-			answer(&serve.connections[i], serve.connections[i].answer ?: -r);
+			audit_serve_answer(&serve.connections[i],
+			                   serve.connections[i].answer ?: -r);
 	return r;
 }
 
 static void note_more(void)
 {
 	if (!serve.has_more)
-		serve.more_ms = book_now_ms();
+		serve.more_ms = writer_now_ms();
 	serve.has_more = true;
 }
 
 /* Begins a record. Commits first if the batch is full. */
-static int start(const char *event, struct json **ret_json)
+static int audit_serve_start(const char *event, struct json **ret_json)
 {
-	int r = book_open(&serve.book);
+	int r = writer_open(&serve.writer);
 
 	if (r == 0)
-		r = book_start(&serve.book, event, ret_json);
+		r = writer_start(&serve.writer, event, ret_json);
 	if (r == -ENOBUFS) {
-		r = commit();
+		r = audit_serve_commit();
 		if (r == 0)
-			r = book_start(&serve.book, event, ret_json);
+			r = writer_start(&serve.writer, event, ret_json);
 	}
 	return r;
 }
@@ -107,7 +108,7 @@ static int start(const char *event, struct json **ret_json)
 static void copy_last(void)
 {
 	size_t length;
-	const char *line = book_last(&serve.book, &length);
+	const char *line = writer_last(&serve.writer, &length);
 
 	copy_line(line, length);
 }
@@ -116,10 +117,10 @@ static void copy_last(void)
  * Records how many refusals or events of a user got no record of their own, and resets the counter.
  * Does nothing if it is 0.
  */
-static int add_count(const struct tally_row *row, const char *of, uint64_t *count)
+static int add_count(const struct quota_row *row, const char *of, uint64_t *count)
 {
 	struct json *json;
-	int r = *count > 0 ? start("merged", &json) : 0;
+	int r = *count > 0 ? audit_serve_start("merged", &json) : 0;
 
 	if (r < 0 || *count == 0)
 		return r;
@@ -132,7 +133,7 @@ static int add_count(const struct tally_row *row, const char *of, uint64_t *coun
 		json_number(json, "first_boot_ms", row->first_ms);
 		json_number(json, "last_boot_ms", row->last_ms);
 	}
-	r = book_end(&serve.book);
+	r = writer_end(&serve.writer);
 	if (r == 0) {
 		copy_last();
 		*count = 0;
@@ -140,7 +141,7 @@ static int add_count(const struct tally_row *row, const char *of, uint64_t *coun
 	return r;
 }
 
-static int add_merged(struct tally_row *row)
+static int add_merged(struct quota_row *row)
 {
 	int r = add_count(row, "refused", &row->merged);
 
@@ -150,36 +151,36 @@ static int add_merged(struct tally_row *row)
 /* Counters that cannot be recorded now stay for the next minute. */
 static void end_minute(void)
 {
-	struct tally_row *row = NULL;
+	struct quota_row *row = NULL;
 
-	while ((row = tally_merged(&serve.tally, row ? (size_t)(row - serve.tally.rows) + 1 : 0)))
+	while ((row = quota_merged(&serve.quota, row ? (size_t)(row - serve.quota.rows) + 1 : 0)))
 		(void)!add_merged(row);
-	(void)!commit();
-	tally_minute(&serve.tally);
-	if (serve.book.files.state >= 0)
-		(void)!slots_keep(serve.book.files.state, &serve.tally, tally_size(&serve.tally));
+	(void)!audit_serve_commit();
+	quota_minute(&serve.quota);
+	if (serve.writer.files.state >= 0)
+		(void)!slots_keep(serve.writer.files.state, &serve.quota, quota_size(&serve.quota));
 }
 
 /*
  * Restores the quota counters of the previous process: a process lasts for one or two segments, but
  * a user's day is longer.
  */
-static void go_on_with_tally(uint64_t max_bytes)
+static void go_on_with_quota(uint64_t max_bytes)
 {
-	ssize_t n = serve.book.files.state < 0
-	                    ? -ENOENT
-	                    : slots_kept(serve.book.files.state, &serve.tally, sizeof serve.tally);
+	ssize_t n = serve.writer.files.state < 0 ? -ENOENT
+	                                         : slots_kept(serve.writer.files.state,
+	                                                      &serve.quota, sizeof serve.quota);
 
-	tally_go_on(&serve.tally, n < 0 ? 0 : (size_t)n, max_bytes, book_now_ms());
+	quota_go_on(&serve.quota, n < 0 ? 0 : (size_t)n, max_bytes, writer_now_ms());
 }
 
-static struct tally_row *find_row(uid_t uid, uint64_t now_ms)
+static struct quota_row *find_row(uid_t uid, uint64_t now_ms)
 {
-	struct tally_row *row = tally_find(&serve.tally, uid, now_ms), *merged;
+	struct quota_row *row = quota_find(&serve.quota, uid, now_ms), *merged;
 
 	/* Every row that could be reused still has unrecorded counters: record those first. */
-	while (!row && (merged = tally_merged(&serve.tally, 0)) && add_merged(merged) == 0)
-		row = tally_find(&serve.tally, uid, now_ms);
+	while (!row && (merged = quota_merged(&serve.quota, 0)) && add_merged(merged) == 0)
+		row = quota_find(&serve.quota, uid, now_ms);
 	return row;
 }
 
@@ -187,7 +188,7 @@ static struct tally_row *find_row(uid_t uid, uint64_t now_ms)
  * Takes over root's descriptors, whose meaning depends on the record. Returns false if one is not
  * what it must be.
  */
-static bool take_descriptors(struct entry *entry, struct frame *frame)
+static bool audit_serve_take_descriptors(struct entry *entry, struct frame *frame)
 {
 	const struct audit_record *record = &entry->record;
 	bool has_plan = record->kind == AUDIT_CREATE ||
@@ -221,14 +222,14 @@ static bool take_descriptors(struct entry *entry, struct frame *frame)
 static int collect_as(const struct entry *entry, bool is_short, size_t *ret_length)
 {
 	struct json *json;
-	int r = start(entry_event(entry->record.kind), &json);
+	int r = audit_serve_start(entry_event(entry->record.kind), &json);
 
 	if (r < 0)
 		return r;
 	entry_put(json, entry, is_short);
-	r = book_end(&serve.book);
+	r = writer_end(&serve.writer);
 	if (r == 0)
-		(void)book_last(&serve.book, ret_length);
+		(void)writer_last(&serve.writer, ret_length);
 	return r;
 }
 
@@ -237,7 +238,7 @@ static int collect_as(const struct entry *entry, bool is_short, size_t *ret_leng
  * short form if the user's quota has no room for the full form, since the short form has a second
  * quota. Other kinds fail with -EDQUOT then.
  */
-static int collect(const struct entry *entry, struct tally_row *row)
+static int audit_serve_collect(const struct entry *entry, struct quota_row *row)
 {
 	enum audit_kind kind = entry->record.kind;
 	size_t length;
@@ -248,20 +249,20 @@ static int collect(const struct entry *entry, struct tally_row *row)
 	/*
 	 * Ends and failures are always recorded: there are no more of them than recorded creations.
 	 */
-	if (r < 0 || !row || tally_take(&serve.tally, row, length, false) || kind == AUDIT_ENDED ||
+	if (r < 0 || !row || quota_take(&serve.quota, row, length, false) || kind == AUDIT_ENDED ||
 	    kind == AUDIT_FAILED) {
 		if (r == 0)
 			copy_last();
 		return r;
 	}
-	book_take_back(&serve.book);
+	writer_take_back(&serve.writer);
 	if (kind != AUDIT_CREATE)
 		return -EDQUOT;
 	r = collect_as(entry, true, &length);
 	if (r < 0)
 		return r;
-	if (!tally_take(&serve.tally, row, length, true)) {
-		book_take_back(&serve.book);
+	if (!quota_take(&serve.quota, row, length, true)) {
+		writer_take_back(&serve.writer);
 		return -EDQUOT;
 	}
 	copy_last();
@@ -272,20 +273,20 @@ static int collect(const struct entry *entry, struct tally_row *row)
  * Ends the record that was begun, which also reports the events lost before it. If it cannot be
  * written, counts its event as lost. If the user's quota is used up, counts both as dropped.
  */
-static void collect_of(struct follow *follow, struct tally_row *row)
+static void collect_of(struct follow *follow, struct quota_row *row)
 {
 	size_t length;
 
-	if (book_end(&serve.book) < 0) {
+	if (writer_end(&serve.writer) < 0) {
 		follow->lost++;
 		return;
 	}
-	(void)book_last(&serve.book, &length);
+	(void)writer_last(&serve.writer, &length);
 	note_more();
-	if (tally_take_event(&serve.tally, row, length)) {
+	if (quota_take_event(&serve.quota, row, length)) {
 		follow->collected += 1 + follow->lost;
 	} else {
-		book_take_back(&serve.book);
+		writer_take_back(&serve.writer);
 		row->dropped += 1 + follow->lost;
 	}
 	follow->lost = 0;
@@ -294,10 +295,10 @@ static void collect_of(struct follow *follow, struct tally_row *row)
 /* Records that yett-audit follows the sandbox, or how many events were lost at its end. */
 static void collect_followed(struct follow *follow)
 {
-	struct tally_row *row = find_row(follow->uid, book_now_ms());
+	struct quota_row *row = find_row(follow->uid, writer_now_ms());
 	struct json *json;
 
-	if (!row || start(entry_event(AUDIT_FOLLOW), &json) < 0)
+	if (!row || audit_serve_start(entry_event(AUDIT_FOLLOW), &json) < 0)
 		return;
 	entry_put_followed(json, follow);
 	collect_of(follow, row);
@@ -307,32 +308,32 @@ static void collect_followed(struct follow *follow)
  * Records an event of a sandbox. An event that cannot be written is counted, and the next record
  * reports the count.
  */
-static void collect_happening(struct follow *follow, const struct happening *happening)
+static void collect_live_event(struct follow *follow, const struct live_event *live_event)
 {
-	struct tally_row *row;
+	struct quota_row *row;
 	struct json *json;
 
-	if (happening->event.kind == EVENT_ENDED && follow->lost > 0)
+	if (live_event->event.kind == EVENT_ENDED && follow->lost > 0)
 		collect_followed(follow);
-	if (!(follow_kind(happening->event.kind) & follow->recorded))
+	if (!(follow_kind(live_event->event.kind) & follow->recorded))
 		return;
-	row = find_row(follow->uid, book_now_ms());
-	if (!row || start(entry_happened_event(happening->event.kind), &json) < 0) {
+	row = find_row(follow->uid, writer_now_ms());
+	if (!row || audit_serve_start(entry_happened_event(live_event->event.kind), &json) < 0) {
 		follow->lost++;
 		return;
 	}
-	entry_put_happened(json, follow, happening);
+	entry_put_happened(json, follow, live_event);
 	collect_of(follow, row);
 }
 
 /* Receives at most `most` events of a sandbox. Returns whether there were any. */
-static bool receive_happenings(struct follow *follow, size_t most)
+static bool receive_live_event(struct follow *follow, size_t most)
 {
-	static struct happening happening;
+	static struct live_event live_event;
 	size_t i = 0;
 
-	for (; i < most && follow->fd >= 0 && follow_receive(follow, &happening); i++)
-		collect_happening(follow, &happening);
+	for (; i < most && follow->fd >= 0 && follow_receive(follow, &live_event); i++)
+		collect_live_event(follow, &live_event);
 	return i > 0;
 }
 
@@ -361,12 +362,12 @@ static int hear_follow(struct frame *frame)
 /*
  * Handles a request. Returns 0: collected; 1: counted, and recorded later with others; or -errno.
  */
-static int hear(struct frame *frame)
+static int audit_serve_hear(struct frame *frame)
 {
 	struct entry *entry = &serve.entry;
-	struct tally_row *row = NULL;
+	struct quota_row *row = NULL;
 	struct follow *ended;
-	uint64_t now_ms = book_now_ms();
+	uint64_t now_ms = writer_now_ms();
 
 	*entry = (struct entry){0};
 	if (frame->length != sizeof entry->record)
@@ -378,21 +379,21 @@ static int hear(struct frame *frame)
 	/* Events before the end are recorded before the end. */
 	if (entry->record.kind == AUDIT_ENDED &&
 	    (ended = follow_find(&serve.followed, entry->record.sandbox.id)))
-		(void)receive_happenings(ended, SIZE_MAX);
-	if (!entry_event(entry->record.kind) || !take_descriptors(entry, frame))
+		(void)receive_live_event(ended, SIZE_MAX);
+	if (!entry_event(entry->record.kind) || !audit_serve_take_descriptors(entry, frame))
 		return -EBADMSG;
 	if (entry_uid(&entry->record) != (uid_t)-1) {
 		row = find_row(entry_uid(&entry->record), now_ms);
 		if (!row)
 			return -ENOSPC;
-		if (entry->record.kind == AUDIT_REFUSED && !tally_refused(row, now_ms))
+		if (entry->record.kind == AUDIT_REFUSED && !quota_refused(row, now_ms))
 			return 1;
 	}
-	return collect(entry, row);
+	return audit_serve_collect(entry, row);
 }
 
 /* Receives what arrived on a connection. Returns false if nothing did. */
-static bool receive(struct connection *connection)
+static bool audit_serve_receive(struct connection *connection)
 {
 	int r = frame_receive(connection->fd, &serve.frame, MSG_DONTWAIT);
 
@@ -402,13 +403,13 @@ static bool receive(struct connection *connection)
 		if (r == 0)
 			connection->fd = fd_close(connection->fd);
 		else
-			answer(connection, -r);
+			audit_serve_answer(connection, -r);
 		return true;
 	}
-	r = hear(&serve.frame);
+	r = audit_serve_hear(&serve.frame);
 	frame_close_fds(&serve.frame);
 	if (r > 0) {
-		answer(connection, 0);
+		audit_serve_answer(connection, 0);
 		return true;
 	}
 	if (r < 0 || serve.entry.record.kind == AUDIT_CREATE ||
@@ -436,7 +437,7 @@ static bool is_trusted(int fd)
  * Accepts a connection. Returns whether there was one. If all places are taken by clients that send
  * nothing, others stay in the listen queue.
  */
-static bool accept_one(int listening)
+static bool audit_serve_accept_one(int listening)
 {
 	size_t i = 0;
 	int fd;
@@ -453,7 +454,7 @@ static bool accept_one(int listening)
 		return true;
 	}
 	serve.connections[i] = (struct connection){.fd = fd};
-	(void)receive(&serve.connections[i]);
+	(void)audit_serve_receive(&serve.connections[i]);
 	return true;
 }
 
@@ -463,7 +464,7 @@ static bool receive_all(void)
 
 	for (size_t i = 0; i < SERVE_CONNECTIONS_MAX; i++)
 		if (serve.connections[i].fd >= 0 && !serve.connections[i].waits)
-			took |= receive(&serve.connections[i]);
+			took |= audit_serve_receive(&serve.connections[i]);
 	return took;
 }
 
@@ -473,7 +474,7 @@ static bool receive_followed(size_t most)
 
 	for (size_t i = 0; i < serve.followed.end; i++)
 		if (serve.followed.table[i].fd >= 0)
-			took |= receive_happenings(&serve.followed.table[i], most);
+			took |= receive_live_event(&serve.followed.table[i], most);
 	return took;
 }
 
@@ -484,16 +485,16 @@ static bool take_all(int listening)
 {
 	bool took = receive_all() | receive_followed(FOLLOW_EACH_MAX);
 
-	while (accept_one(listening))
+	while (audit_serve_accept_one(listening))
 		took = true;
 	if (serve.is_awaited || !took ||
-	    (serve.has_more && book_now_ms() - serve.more_ms >= REST_MS))
-		(void)!commit();
+	    (serve.has_more && writer_now_ms() - serve.more_ms >= REST_MS))
+		(void)!audit_serve_commit();
 	return took;
 }
 
 /* Waits until something arrives or the minute ends. Returns whether the listener has exited. */
-static bool wait_for(const struct serve_options *options, bool accepts)
+static bool audit_serve_wait_for(const struct serve_options *options, bool accepts)
 {
 	static struct pollfd fds[2 + SERVE_CONNECTIONS_MAX + FOLLOW_MAX];
 	nfds_t count = 2;
@@ -510,7 +511,7 @@ static bool wait_for(const struct serve_options *options, bool accepts)
 	(void)poll(fds, count,
 	           !accepts         ? LEAVE_MS
 	           : serve.has_more ? REST_MS
-	                            : book_timeout_ms(&serve.book));
+	                            : writer_timeout_ms(&serve.writer));
 	return fds[0].revents & (POLLHUP | POLLERR);
 }
 
@@ -523,14 +524,14 @@ static bool has_connections(void)
 }
 
 /* Serves the existing connections to their end. New ones stay in the queue for the next process. */
-static void leave(const struct serve_options *options)
+static void audit_serve_leave(const struct serve_options *options)
 {
-	uint64_t end_ms = book_now_ms() + LEAVE_MS;
+	uint64_t end_ms = writer_now_ms() + LEAVE_MS;
 
-	while (has_connections() && book_now_ms() < end_ms) {
-		(void)wait_for(options, false);
+	while (has_connections() && writer_now_ms() < end_ms) {
+		(void)audit_serve_wait_for(options, false);
 		(void)receive_all();
-		(void)commit();
+		(void)audit_serve_commit();
 	}
 }
 
@@ -542,7 +543,7 @@ static void end_followed(void)
 {
 	follow_shut(&serve.followed);
 	(void)receive_followed(SIZE_MAX);
-	(void)commit();
+	(void)audit_serve_commit();
 }
 
 /*
@@ -550,35 +551,35 @@ static void end_followed(void)
  */
 static bool has_to_leave(uint64_t started_ms)
 {
-	uint64_t now_ms = book_now_ms();
+	uint64_t now_ms = writer_now_ms();
 
-	return (serve.book.wants_end && now_ms - started_ms >= LEAVE_MS) ||
-	       (!serve.book.is_open && now_ms - started_ms >= SERVE_TROUBLE_MS);
+	return (serve.writer.wants_end && now_ms - started_ms >= LEAVE_MS) ||
+	       (!serve.writer.is_open && now_ms - started_ms >= SERVE_TROUBLE_MS);
 }
 
 void serve_run(const struct serve_options *options)
 {
-	uint64_t started_ms = book_now_ms();
+	uint64_t started_ms = writer_now_ms();
 	bool has_ended = false;
 
-	memcpy(serve.book.host, options->host, sizeof serve.book.host);
+	memcpy(serve.writer.host, options->host, sizeof serve.writer.host);
 	serve.own_uid = options->uid;
-	go_on_with_tally(options->user_bytes);
-	(void)!book_open(&serve.book);
-	serve.minute_ends_ms = book_now_ms() + BOOK_EPOCH_MS;
+	go_on_with_quota(options->user_bytes);
+	(void)!writer_open(&serve.writer);
+	serve.minute_ends_ms = writer_now_ms() + WRITER_EPOCH_MS;
 	while (!has_ended && !has_to_leave(started_ms)) {
-		has_ended = wait_for(options, true);
+		has_ended = audit_serve_wait_for(options, true);
 		(void)take_all(options->listening);
-		if (book_now_ms() >= serve.minute_ends_ms) {
+		if (writer_now_ms() >= serve.minute_ends_ms) {
 			end_minute();
-			serve.minute_ends_ms = book_now_ms() + BOOK_EPOCH_MS;
+			serve.minute_ends_ms = writer_now_ms() + WRITER_EPOCH_MS;
 		}
-		book_settle(&serve.book);
-		book_tick(&serve.book);
-		(void)!book_open(&serve.book);
+		writer_settle(&serve.writer);
+		writer_tick(&serve.writer);
+		(void)!writer_open(&serve.writer);
 	}
 	if (!has_ended)
-		leave(options);
+		audit_serve_leave(options);
 	while (has_ended && take_all(options->listening))
 		;
 	end_followed();

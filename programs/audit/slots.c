@@ -83,7 +83,7 @@ static int wipe_slot(int fd, enum slot slot)
 }
 
 /* Returns the slot of the newest valid state, or -errno. */
-static int find_state(int fd, struct slots_state *ret_state)
+static int slots_find_state(int fd, struct slots_state *ret_state)
 {
 	struct slots_state states[2];
 	int r[2], found;
@@ -102,14 +102,14 @@ static int find_state(int fd, struct slots_state *ret_state)
 
 int slots_peek(int fd, struct slots_state *ret_state)
 {
-	int r = find_state(fd, ret_state);
+	int r = slots_find_state(fd, ret_state);
 
 	return r < 0 ? r : 0;
 }
 
 int slots_load(int fd, struct slots_state *ret_state)
 {
-	int r = find_state(fd, ret_state);
+	int r = slots_find_state(fd, ret_state);
 
 	return r < 0 ? r : wipe_slot(fd, r == SLOT_FIRST ? SLOT_SECOND : SLOT_FIRST);
 }

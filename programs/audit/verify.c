@@ -1,7 +1,7 @@
 /* See verify.h. */
 #include "programs/audit/verify.h"
-#include "programs/audit/member.h"
-#include "programs/audit/torn.h"
+#include "programs/audit/field.h"
+#include "programs/audit/truncated.h"
 
 #include <sodium.h>
 #include <stdarg.h>
@@ -10,7 +10,8 @@
 
 #define MINUTES_MAX UINT64_C(53000000) /* a hundred years */
 
-static void _printf_(3, 4) tell(struct verify *v, enum verify_kind kind, const char *format, ...)
+static void _printf_(3, 4)
+	report_finding(struct verify *v, enum verify_kind kind, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -29,7 +30,7 @@ void verify_begin(struct verify *verify, verify_report *report, void *userdata)
 		.report = report, .userdata = userdata, .minutes_left = MINUTES_MAX};
 }
 
-static bool is_same(const uint8_t *a, const uint8_t *b, size_t size)
+static bool audit_verify_is_same(const uint8_t *a, const uint8_t *b, size_t size)
 {
 	return sodium_memcmp(a, b, size) == 0;
 }
@@ -70,40 +71,40 @@ static bool read_before(const char *line, size_t length, struct verify_segment *
 {
 	struct chain *before = &segment->before;
 
-	return member_number(line, length, "before.segment", &segment->before_segment) &&
-	       member_number(line, length, "before.bytes", &segment->before_bytes) &&
-	       member_number(line, length, "before.epoch", &before->epoch) &&
-	       member_number(line, length, "before.seq", &before->number) &&
-	       member_bytes(line, length, "before.chain", before->id, sizeof before->id) &&
-	       member_bytes(line, length, "before.seal", before->seal, sizeof before->seal) &&
-	       member_bytes(line, length, "before.mac", before->mac, sizeof before->mac);
+	return field_number(line, length, "before.segment", &segment->before_segment) &&
+	       field_number(line, length, "before.bytes", &segment->before_bytes) &&
+	       field_number(line, length, "before.epoch", &before->epoch) &&
+	       field_number(line, length, "before.seq", &before->number) &&
+	       field_bytes(line, length, "before.chain", before->id, sizeof before->id) &&
+	       field_bytes(line, length, "before.seal", before->seal, sizeof before->seal) &&
+	       field_bytes(line, length, "before.mac", before->mac, sizeof before->mac);
 }
 
 static bool read_segment(const char *line, size_t length, struct verify_segment *ret)
 {
-	struct member before;
+	struct field before;
 
 	*ret = (struct verify_segment){0};
-	if (!member_is(line, length, "event", "segment") ||
-	    !member_number(line, length, "segment", &ret->number) ||
-	    !member_number(line, length, "epoch", &ret->epoch) ||
-	    !member_number(line, length, "seq", &ret->seq) ||
-	    !member_bytes(line, length, "chain", ret->id, sizeof ret->id) ||
-	    !member_bytes(line, length, "seal", ret->seal, sizeof ret->seal) ||
-	    !member_bytes(line, length, "host", ret->host, sizeof ret->host) ||
-	    !member_find(line, length, "before", &before))
+	if (!field_is(line, length, "event", "segment") ||
+	    !field_number(line, length, "segment", &ret->number) ||
+	    !field_number(line, length, "epoch", &ret->epoch) ||
+	    !field_number(line, length, "seq", &ret->seq) ||
+	    !field_bytes(line, length, "chain", ret->id, sizeof ret->id) ||
+	    !field_bytes(line, length, "seal", ret->seal, sizeof ret->seal) ||
+	    !field_bytes(line, length, "host", ret->host, sizeof ret->host) ||
+	    !field_find(line, length, "before", &before))
 		return false;
-	ret->is_sealed = member_is(line, length, "sealed", "true");
+	ret->is_sealed = field_is(line, length, "sealed", "true");
 	ret->has_before = *before.value == '{';
 	return !ret->has_before || read_before(line, length, ret);
 }
 
 /* Finds the first key of the chain: one of those given, or the public one. */
-static bool find_key(struct verify *v, const struct verify_segment *segment,
-                     uint8_t ret_key[CHAIN_HASH_SIZE])
+static bool audit_verify_find_key(struct verify *v, const struct verify_segment *segment,
+                                  uint8_t ret_key[CHAIN_HASH_SIZE])
 {
 	for (size_t i = 0; i < v->keys_count; i++) {
-		if (is_same(v->keys[i].id, segment->id, CHAIN_ID_SIZE)) {
+		if (audit_verify_is_same(v->keys[i].id, segment->id, CHAIN_ID_SIZE)) {
 			memcpy(ret_key, v->keys[i].key, CHAIN_HASH_SIZE);
 			v->keys[i].is_used = true;
 			return true;
@@ -125,11 +126,12 @@ static bool prepare_begin(struct verify *v, const struct verify_segment *segment
 	uint8_t key[CHAIN_HASH_SIZE];
 	bool is_begin = segment->seq == 1, is_known;
 
-	chain_begin(ret_chain, segment->id, (find_key(v, segment, key), key));
+	chain_begin(ret_chain, segment->id, (audit_verify_find_key(v, segment, key), key));
 	sodium_memzero(key, sizeof key);
 	if (is_begin)
 		return advance_to(v, ret_chain, segment->epoch);
-	is_known = segment->has_before && is_same(segment->before.id, segment->id, CHAIN_ID_SIZE) &&
+	is_known = segment->has_before &&
+	           audit_verify_is_same(segment->before.id, segment->id, CHAIN_ID_SIZE) &&
 	           skip_to(v, ret_chain, segment->epoch);
 	memcpy(ret_chain->seal, segment->seal, sizeof ret_chain->seal);
 	memcpy(ret_chain->mac, segment->before.mac, sizeof ret_chain->mac);
@@ -162,24 +164,28 @@ static void check_neighbours(struct verify *v, const struct verify_segment *segm
 	bool is_first = v->segments == 0;
 
 	if (is_first && before > 0 && !v->may_begin_later)
-		tell(v, VERIFY_WRONG,
-		     "segments up to %llu are not here: they were removed, by yett audit prune or by somebody else (--pruned)",
-		     (unsigned long long)before);
+		report_finding(
+			v, VERIFY_WRONG,
+			"segments up to %llu are not here: they were removed, by yett audit prune or by somebody else (--pruned)",
+			(unsigned long long)before);
 	else if (is_first && before > 0)
-		tell(v, VERIFY_NOTE, "segments up to %llu are not here",
-		     (unsigned long long)before);
+		report_finding(v, VERIFY_NOTE, "segments up to %llu are not here",
+		               (unsigned long long)before);
 	else if (!is_first && before != v->last_segment)
-		tell(v, VERIFY_WRONG, "it follows segment %llu, and the one before it here is %llu",
-		     (unsigned long long)before, (unsigned long long)v->last_segment);
+		report_finding(v, VERIFY_WRONG,
+		               "it follows segment %llu, and the one before it here is %llu",
+		               (unsigned long long)before, (unsigned long long)v->last_segment);
 	else if (!is_first && v->last_bytes != VERIFY_BYTES_UNKNOWN &&
 	         segment->before_bytes != v->last_bytes)
-		tell(v, VERIFY_WRONG,
-		     "segment %llu had %llu bytes of records when it ended, and has %llu",
-		     (unsigned long long)before, (unsigned long long)segment->before_bytes,
-		     (unsigned long long)v->last_bytes);
-	if (v->has_host && !is_same(v->host, segment->host, sizeof v->host))
-		tell(v, VERIFY_NOTE,
-		     "it is of another host than this one, or than the segment before it");
+		report_finding(v, VERIFY_WRONG,
+		               "segment %llu had %llu bytes of records when it ended, and has %llu",
+		               (unsigned long long)before,
+		               (unsigned long long)segment->before_bytes,
+		               (unsigned long long)v->last_bytes);
+	if (v->has_host && !audit_verify_is_same(v->host, segment->host, sizeof v->host))
+		report_finding(
+			v, VERIFY_NOTE,
+			"it is of another host than this one, or than the segment before it");
 	memcpy(v->host, segment->host, sizeof v->host);
 	v->has_host = true;
 }
@@ -190,21 +196,24 @@ static void check_former(struct verify *v, const struct verify_segment *segment)
 	struct chain *former = &v->chain;
 
 	if (v->sync != VERIFY_NOTHING && v->is_sealed && !segment->is_sealed)
-		tell(v, VERIFY_WRONG,
-		     "a chain with a key is followed by one without: yett-audit does not do that");
+		report_finding(
+			v, VERIFY_WRONG,
+			"a chain with a key is followed by one without: yett-audit does not do that");
 	if (v->last_segment > 0 && v->sync == VERIFY_NOTHING && segment->has_before &&
-	    (!is_same(v->unchecked_id, segment->before.id, sizeof v->unchecked_id) ||
-	     !is_same(v->unchecked_mac, segment->before.mac, sizeof v->unchecked_mac)))
-		tell(v, VERIFY_WRONG,
-		     "the chain before it is another one than it says, or ended otherwise");
+	    (!audit_verify_is_same(v->unchecked_id, segment->before.id, sizeof v->unchecked_id) ||
+	     !audit_verify_is_same(v->unchecked_mac, segment->before.mac, sizeof v->unchecked_mac)))
+		report_finding(
+			v, VERIFY_WRONG,
+			"the chain before it is another one than it says, or ended otherwise");
 	if (v->sync != VERIFY_IN_STEP || !segment->has_before)
 		return;
-	if (!is_same(former->id, segment->before.id, sizeof former->id) ||
+	if (!audit_verify_is_same(former->id, segment->before.id, sizeof former->id) ||
 	    !advance_to(v, former, segment->before.epoch) ||
-	    !is_same(former->seal, segment->before.seal, sizeof former->seal) ||
-	    !is_same(former->mac, segment->before.mac, sizeof former->mac))
-		tell(v, VERIFY_WRONG,
-		     "the chain before it did not end as it says: records are missing at its end");
+	    !audit_verify_is_same(former->seal, segment->before.seal, sizeof former->seal) ||
+	    !audit_verify_is_same(former->mac, segment->before.mac, sizeof former->mac))
+		report_finding(
+			v, VERIFY_WRONG,
+			"the chain before it did not end as it says: records are missing at its end");
 }
 
 static void note_kind(struct verify *v, const struct verify_segment *segment)
@@ -217,8 +226,9 @@ static void note_kind(struct verify *v, const struct verify_segment *segment)
 /* A chain without a given key cannot be verified. Reports that once for each chain. */
 static void leave_unchecked(struct verify *v, uint32_t number, const struct verify_segment *segment)
 {
-	if (!is_same(v->unchecked_id, segment->id, sizeof v->unchecked_id))
-		tell(v, VERIFY_UNCHECKED, "no key was given of its chain, which is sealed");
+	if (!audit_verify_is_same(v->unchecked_id, segment->id, sizeof v->unchecked_id))
+		report_finding(v, VERIFY_UNCHECKED,
+		               "no key was given of its chain, which is sealed");
 	memcpy(v->unchecked_id, segment->id, sizeof v->unchecked_id);
 	v->sync = VERIFY_NOTHING;
 	v->segments++;
@@ -230,7 +240,8 @@ static void leave_unchecked(struct verify *v, uint32_t number, const struct veri
 enum begun { NO_SEGMENT, SEGMENT_BEGUN, SEGMENT_UNCHECKED };
 
 /* Verifies the first record of a segment with the key of its chain. */
-static enum begun begin_segment(struct verify *v, uint32_t number, const char *line, size_t length)
+static enum begun audit_verify_begin_segment(struct verify *v, uint32_t number, const char *line,
+                                             size_t length)
 {
 	struct verify_segment segment;
 	uint8_t key[CHAIN_HASH_SIZE];
@@ -239,13 +250,13 @@ static enum begun begin_segment(struct verify *v, uint32_t number, const char *l
 
 	if (!read_segment(line, length, &segment))
 		return NO_SEGMENT;
-	if (!find_key(v, &segment, key)) {
+	if (!audit_verify_find_key(v, &segment, key)) {
 		leave_unchecked(v, number, &segment);
 		return SEGMENT_UNCHECKED;
 	}
 	sodium_memzero(key, sizeof key);
-	is_other =
-		v->sync == VERIFY_NOTHING || !is_same(v->chain.id, segment.id, sizeof segment.id);
+	is_other = v->sync == VERIFY_NOTHING ||
+	           !audit_verify_is_same(v->chain.id, segment.id, sizeof segment.id);
 	is_prepared = is_other ? prepare_begin(v, &segment, &chain)
 	                       : prepare_further(v, &segment, &chain);
 	if (!is_prepared || !chain_accept(&chain, line, length)) {
@@ -253,8 +264,8 @@ static enum begun begin_segment(struct verify *v, uint32_t number, const char *l
 		return NO_SEGMENT;
 	}
 	if (segment.number != number)
-		tell(v, VERIFY_WRONG, "it is segment %llu under another name",
-		     (unsigned long long)segment.number);
+		report_finding(v, VERIFY_WRONG, "it is segment %llu under another name",
+		               (unsigned long long)segment.number);
 	check_neighbours(v, &segment);
 	if (is_other)
 		check_former(v, &segment);
@@ -268,11 +279,12 @@ static enum begun begin_segment(struct verify *v, uint32_t number, const char *l
 }
 
 /* Accepts the next record, in the same minute or a later one. */
-static bool accept(struct verify *v, const struct chain *from, const char *line, size_t length)
+static bool audit_verify_accept(struct verify *v, const struct chain *from, const char *line,
+                                size_t length)
 {
 	struct chain chain = *from;
 	uint64_t epoch;
-	bool is_next = member_number(line, length, "epoch", &epoch) &&
+	bool is_next = field_number(line, length, "epoch", &epoch) &&
 	               advance_to(v, &chain, epoch) && chain_accept(&chain, line, length);
 
 	if (is_next)
@@ -290,22 +302,25 @@ struct trouble {
 	bool has_claimed;
 };
 
-static void tell_trouble(struct verify *v, struct trouble *trouble, uint64_t expected)
+static void report_trouble(struct verify *v, struct trouble *trouble, uint64_t expected)
 {
 	size_t line = v->line;
 
 	v->line = trouble->first;
 	if (trouble->seq > expected)
-		tell(v, VERIFY_WRONG,
-		     "records %llu to %llu are missing before this one, or something in their place was written",
-		     (unsigned long long)expected, (unsigned long long)(trouble->seq - 1));
+		report_finding(
+			v, VERIFY_WRONG,
+			"records %llu to %llu are missing before this one, or something in their place was written",
+			(unsigned long long)expected, (unsigned long long)(trouble->seq - 1));
 	else if (trouble->lines == 1)
-		tell(v, VERIFY_WRONG, "this is not what was written (record %llu was to come)",
-		     (unsigned long long)expected);
+		report_finding(v, VERIFY_WRONG,
+		               "this is not what was written (record %llu was to come)",
+		               (unsigned long long)expected);
 	else
-		tell(v, VERIFY_WRONG,
-		     "this and what follows, %zu lines, are not what was written (record %llu was to come)",
-		     trouble->lines, (unsigned long long)expected);
+		report_finding(
+			v, VERIFY_WRONG,
+			"this and what follows, %zu lines, are not what was written (record %llu was to come)",
+			trouble->lines, (unsigned long long)expected);
 	v->line = line;
 	*trouble = (struct trouble){0};
 }
@@ -322,27 +337,28 @@ static void note_trouble(struct verify *v, const char *line, size_t length, stru
 
 	if (trouble->lines++ == 0) {
 		trouble->first = v->line;
-		(void)member_number(line, length, "seq", &trouble->seq);
+		(void)field_number(line, length, "seq", &trouble->seq);
 	}
-	trouble->has_claimed = member_number(line, length, "epoch", &epoch) &&
+	trouble->has_claimed = field_number(line, length, "epoch", &epoch) &&
 	                       advance_to(v, &claimed, epoch) &&
 	                       chain_split(line, length, &body, claimed.mac) &&
-	                       member_number(line, length, "seq", &claimed.number);
+	                       field_number(line, length, "seq", &claimed.number);
 	trouble->claimed = claimed;
 	sodium_memzero(&claimed, sizeof claimed);
 }
 
-static void take_line(struct verify *v, const char *line, size_t length, struct trouble *trouble)
+static void audit_verify_take_line(struct verify *v, const char *line, size_t length,
+                                   struct trouble *trouble)
 {
 	uint64_t expected = v->chain.number + 1;
 
-	if (!accept(v, &v->chain, line, length) &&
-	    !(trouble->has_claimed && accept(v, &trouble->claimed, line, length))) {
+	if (!audit_verify_accept(v, &v->chain, line, length) &&
+	    !(trouble->has_claimed && audit_verify_accept(v, &trouble->claimed, line, length))) {
 		note_trouble(v, line, length, trouble);
 		return;
 	}
 	if (trouble->lines > 0)
-		tell_trouble(v, trouble, expected);
+		report_trouble(v, trouble, expected);
 	v->records++;
 }
 
@@ -350,7 +366,7 @@ static bool is_accepted(struct verify *v, const char *line, size_t length)
 {
 	struct chain chain = v->chain;
 	uint64_t epoch;
-	bool is = member_number(line, length, "epoch", &epoch) && advance_to(v, &chain, epoch) &&
+	bool is = field_number(line, length, "epoch", &epoch) && advance_to(v, &chain, epoch) &&
 	          chain_accept(&chain, line, length);
 
 	sodium_memzero(&chain, sizeof chain);
@@ -364,9 +380,10 @@ static size_t line_length(const char *bytes, size_t size, size_t at)
 	return end ? (size_t)(end + 1 - bytes) - at : 0;
 }
 
-static void note_torn(struct verify *v, const char *bytes, size_t at, size_t after)
+static void note_truncated(struct verify *v, const char *bytes, size_t at, size_t after)
 {
-	tell(v, VERIFY_NOTE, "%zu bytes are torn, as the record after them says", after - at - 1);
+	report_finding(v, VERIFY_NOTE, "%zu bytes are torn, as the record after them says",
+	               after - at - 1);
 	for (; at < after; at++)
 		v->line += bytes[at] == '\n';
 }
@@ -375,15 +392,15 @@ static void note_torn(struct verify *v, const char *bytes, size_t at, size_t aft
  * Returns the start of the next record: `at`, or the line after a truncated piece at `at`. A record
  * describes the truncated piece before it.
  */
-static size_t pass_torn(struct verify *v, const struct torn_list *torn, const char *bytes,
-                        size_t size, size_t at)
+static size_t pass_truncated(struct verify *v, const struct truncated_list *truncated,
+                             const char *bytes, size_t size, size_t at)
 {
-	size_t from = torn->count, after, length;
+	size_t from = truncated->count, after, length;
 
-	while ((after = torn_after(torn, 0, at, &from)) > 0) {
+	while ((after = truncated_after(truncated, 0, at, &from)) > 0) {
 		length = line_length(bytes, size, after);
 		if (length > 0 && is_accepted(v, bytes + after, length)) {
-			note_torn(v, bytes, at, after);
+			note_truncated(v, bytes, at, after);
 			return after;
 		}
 	}
@@ -391,24 +408,24 @@ static size_t pass_torn(struct verify *v, const struct torn_list *torn, const ch
 }
 
 /* Verifies the records after the first. Returns where they end. */
-static size_t take_lines(struct verify *v, const struct torn_list *torn, const char *bytes,
-                         size_t size, size_t at)
+static size_t audit_verify_take_lines(struct verify *v, const struct truncated_list *truncated,
+                                      const char *bytes, size_t size, size_t at)
 {
 	struct trouble trouble = {0};
 
 	while (at < size) {
 		size_t length;
 
-		at = torn->count ? pass_torn(v, torn, bytes, size, at) : at;
+		at = truncated->count ? pass_truncated(v, truncated, bytes, size, at) : at;
 		length = line_length(bytes, size, at);
 		if (length == 0)
 			break;
-		take_line(v, bytes + at, length, &trouble);
+		audit_verify_take_line(v, bytes + at, length, &trouble);
 		at += length;
 		v->line++;
 	}
 	if (trouble.lines > 0) {
-		tell_trouble(v, &trouble, v->chain.number + 1);
+		report_trouble(v, &trouble, v->chain.number + 1);
 		v->sync = VERIFY_OUT_OF_IT;
 	}
 	sodium_memzero(&trouble, sizeof trouble);
@@ -424,8 +441,9 @@ static void pass_over(struct verify *v, uint32_t number, bool is_last)
 	if (is_last)
 		v->empty = number;
 	else
-		tell(v, VERIFY_WRONG,
-		     "this is no first record of a segment, or not the one that was written");
+		report_finding(
+			v, VERIFY_WRONG,
+			"this is no first record of a segment, or not the one that was written");
 	if (v->sync == VERIFY_IN_STEP && !is_last)
 		v->sync = VERIFY_OUT_OF_IT;
 }
@@ -434,20 +452,20 @@ static void pass_over(struct verify *v, uint32_t number, bool is_last)
  * Finds the first record: at the start, or after a truncated piece there. *ret_end: its end, if it
  * is one.
  */
-static enum begun find_begin(struct verify *v, const struct torn_list *torn, uint32_t number,
-                             const char *bytes, size_t size, size_t *ret_end)
+static enum begun find_begin(struct verify *v, const struct truncated_list *truncated,
+                             uint32_t number, const char *bytes, size_t size, size_t *ret_end)
 {
-	size_t from = torn->count, after, length;
+	size_t from = truncated->count, after, length;
 	enum begun begun = NO_SEGMENT;
 
 	do {
-		after = torn_after(torn, 0, 0, &from);
+		after = truncated_after(truncated, 0, 0, &from);
 		length = line_length(bytes, size, after);
 		if (length > 0)
-			begun = begin_segment(v, number, bytes + after, length);
+			begun = audit_verify_begin_segment(v, number, bytes + after, length);
 	} while (after > 0 && begun == NO_SEGMENT);
 	if (begun == SEGMENT_BEGUN && after > 0)
-		note_torn(v, bytes, 0, after);
+		note_truncated(v, bytes, 0, after);
 	*ret_end = after + length;
 	v->line += begun == SEGMENT_BEGUN;
 	return begun;
@@ -468,7 +486,7 @@ static void find_last_mac(struct verify *v, const char *bytes, size_t size)
 void verify_segment(struct verify *verify, const char *file, uint32_t number, const char *bytes,
                     size_t size, bool is_last)
 {
-	static struct torn_list torn;
+	static struct truncated_list truncated;
 	enum begun begun;
 	size_t end;
 
@@ -477,59 +495,64 @@ void verify_segment(struct verify *verify, const char *file, uint32_t number, co
 	/* The last segment is still empty. */
 	if (size == 0 && is_last)
 		return;
-	torn_find(bytes, size, &torn);
-	begun = find_begin(verify, &torn, number, bytes, size, &end);
+	truncated_find(bytes, size, &truncated);
+	begun = find_begin(verify, &truncated, number, bytes, size, &end);
 	if (begun == NO_SEGMENT)
 		pass_over(verify, number, is_last);
 	if (begun == SEGMENT_UNCHECKED)
 		find_last_mac(verify, bytes, size);
 	if (begun != SEGMENT_BEGUN)
 		return;
-	verify->last_bytes = take_lines(verify, &torn, bytes, size, end);
+	verify->last_bytes = audit_verify_take_lines(verify, &truncated, bytes, size, end);
 	verify->last_segment = number;
 	if (verify->last_bytes < size)
-		tell(verify, VERIFY_NOTE,
-		     "it ends in the middle of a record, which was never acknowledged");
+		report_finding(verify, VERIFY_NOTE,
+		               "it ends in the middle of a record, which was never acknowledged");
 }
 
 /* The state is of this chain: checks that the verified records lead to it. */
-static void check_state(struct verify *v, const struct slots_state *state, const uint8_t *vouch)
+static void audit_verify_check_state(struct verify *v, const struct slots_state *state,
+                                     const uint8_t *vouch)
 {
 	struct chain end = state->chain;
 	uint8_t own[CHAIN_HASH_SIZE];
 	bool is_right;
 
 	if (state->segment > v->last_segment && state->size > 0)
-		tell(v, VERIFY_WRONG, "segment %u is missing, in which the last records are",
-		     state->segment);
+		report_finding(v, VERIFY_WRONG,
+		               "segment %u is missing, in which the last records are",
+		               state->segment);
 	else if (state->segment == v->last_segment && state->size > v->last_bytes)
-		tell(v, VERIFY_WRONG, "segment %u is cut: it had %llu bytes", state->segment,
-		     (unsigned long long)state->size);
+		report_finding(v, VERIFY_WRONG, "segment %u is cut: it had %llu bytes",
+		               state->segment, (unsigned long long)state->size);
 	if (v->empty > 0 && v->empty == state->segment && state->size == 0)
-		tell(v, VERIFY_NOTE,
-		     "segment %u holds no record yet, but a piece of one that was never acknowledged",
-		     state->segment);
+		report_finding(
+			v, VERIFY_NOTE,
+			"segment %u holds no record yet, but a piece of one that was never acknowledged",
+			state->segment);
 	else if (v->empty > 0)
-		tell(v, VERIFY_WRONG,
-		     "segment %llu has no first record, or not the one that was written",
-		     (unsigned long long)v->empty);
+		report_finding(v, VERIFY_WRONG,
+		               "segment %llu has no first record, or not the one that was written",
+		               (unsigned long long)v->empty);
 	if (v->sync != VERIFY_IN_STEP)
 		return;
 	if (!advance_to(v, &v->chain, state->chain.epoch) ||
-	    !is_same(v->chain.seal, state->chain.seal, CHAIN_HASH_SIZE)) {
-		tell(v, VERIFY_WRONG,
-		     "records are missing at the end, or the state is not the one that belongs to them");
+	    !audit_verify_is_same(v->chain.seal, state->chain.seal, CHAIN_HASH_SIZE)) {
+		report_finding(
+			v, VERIFY_WRONG,
+			"records are missing at the end, or the state is not the one that belongs to them");
 		return;
 	}
 	if (vouch) {
 		memcpy(end.key, v->chain.key, sizeof end.key);
 		chain_vouch(&end, own);
-		is_right = is_same(own, vouch, sizeof own);
+		is_right = audit_verify_is_same(own, vouch, sizeof own);
 	} else {
-		is_right = is_same(v->chain.key, state->chain.key, CHAIN_HASH_SIZE);
+		is_right = audit_verify_is_same(v->chain.key, state->chain.key, CHAIN_HASH_SIZE);
 	}
 	if (!is_right)
-		tell(v, VERIFY_WRONG, "the state is of another key: it was made by somebody else");
+		report_finding(v, VERIFY_WRONG,
+		               "the state is of another key: it was made by somebody else");
 	sodium_memzero(&end, sizeof end);
 }
 
@@ -539,22 +562,24 @@ void verify_end(struct verify *verify, const struct slots_state *state,
 	verify->file = "state";
 	verify->line = 0;
 	if (!state && verify->empty > 0)
-		tell(verify, VERIFY_WRONG,
-		     "segment %llu has no first record, or not the one that was written",
-		     (unsigned long long)verify->empty);
+		report_finding(verify, VERIFY_WRONG,
+		               "segment %llu has no first record, or not the one that was written",
+		               (unsigned long long)verify->empty);
 	if (!state)
-		tell(verify, VERIFY_NOTE,
-		     "there is no state: whether records are missing at the end is not known");
+		report_finding(
+			verify, VERIFY_NOTE,
+			"there is no state: whether records are missing at the end is not known");
 	else if (verify->segments > 0 && verify->sync != VERIFY_NOTHING &&
-	         !is_same(state->chain.id, verify->chain.id, CHAIN_ID_SIZE))
-		tell(verify, VERIFY_WRONG,
-		     "it is of another chain than the last segment: that one is missing, or the state is not its own");
+	         !audit_verify_is_same(state->chain.id, verify->chain.id, CHAIN_ID_SIZE))
+		report_finding(
+			verify, VERIFY_WRONG,
+			"it is of another chain than the last segment: that one is missing, or the state is not its own");
 	else if (verify->sync != VERIFY_NOTHING || verify->empty > 0)
-		check_state(verify, state, vouch);
+		audit_verify_check_state(verify, state, vouch);
 	for (size_t i = 0; i < verify->keys_count; i++)
 		if (!verify->keys[i].is_used)
-			tell(verify, VERIFY_WRONG,
-			     "a key was given of a chain of which no record is here");
+			report_finding(verify, VERIFY_WRONG,
+			               "a key was given of a chain of which no record is here");
 	sodium_memzero(verify->keys, sizeof verify->keys);
 	sodium_memzero(&verify->chain, sizeof verify->chain);
 }

@@ -61,7 +61,7 @@ static const struct {
  * that it has just sent: if our exit closed that one first, the listener's close would be the last,
  * and block.
  */
-static void give_up(int number)
+static void closer_give_up(int number)
 {
 	(void)number;
 	(void)shutdown(STDIN_FILENO, SHUT_RDWR);
@@ -69,35 +69,35 @@ static void give_up(int number)
 	_exit(0);
 }
 
-static void need(bool done, enum stage stage)
+static void closer_need(bool done, enum stage stage)
 {
 	if (!done)
 		_exit((int)stage);
 }
 
-static void lock_down(int argc, char **argv)
+static void closer_lock_down(int argc, char **argv)
 {
-	const struct sigaction action = {.sa_handler = give_up};
+	const struct sigaction action = {.sa_handler = closer_give_up};
 	/* No core dump, and no call of the host's core dump handler (1: core(5)). */
 	const struct lockdown_limit no_cores = {RLIMIT_CORE, 1};
 	const int from_listener = STDIN_FILENO;
 	uint32_t id = 0;
 
-	need(argc == 2 && lockdown_parse_id(argv[1], &id), STAGE_ARGUMENTS);
-	need(sigaction(SIGALRM, &action, NULL) == 0, STAGE_ALARM);
+	closer_need(argc == 2 && lockdown_parse_id(argv[1], &id), STAGE_ARGUMENTS);
+	closer_need(sigaction(SIGALRM, &action, NULL) == 0, STAGE_ALARM);
 	(void)alarm(CLOSE_SECONDS);
 	fd_close_except(&from_listener, 1);
-	need(lockdown_limits(&no_cores, 1), STAGE_LIMITS);
-	need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
-	need(lockdown_ids(id, id), STAGE_IDS);
-	need(lockdown_capabilities(), STAGE_CAPABILITIES);
-	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
-	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	closer_need(lockdown_limits(&no_cores, 1), STAGE_LIMITS);
+	closer_need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
+	closer_need(lockdown_ids(id, id), STAGE_IDS);
+	closer_need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	closer_need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	closer_need(lockdown_undumpable(), STAGE_UNDUMPABLE);
 	/* If the listener has died already, its end of the socket is closed, and the loop ends. */
-	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
+	closer_need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 }
 
-static void tell(int connection, enum closer_reason reason)
+static void closer_report(int connection, enum closer_reason reason)
 {
 	struct yett_error error = {0};
 
@@ -114,14 +114,14 @@ int main(int argc, char **argv)
 	enum closer_reason reason;
 	char byte;
 
-	lock_down(argc, argv);
+	closer_lock_down(argc, argv);
 	while (alarm(0), frame_receive(STDIN_FILENO, &frame, 0) > 0) {
 		/* Wait until the listener has closed: its close must not be the last one. */
 		(void)!recv(STDIN_FILENO, &byte, sizeof byte, 0);
 		(void)alarm(CLOSE_SECONDS);
 		if (frame.length == sizeof reason && frame.fd_count == 1) {
 			memcpy(&reason, frame.bytes, sizeof reason);
-			tell(frame.fds[0], reason);
+			closer_report(frame.fds[0], reason);
 		}
 		frame_close_fds(&frame);
 	}

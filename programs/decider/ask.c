@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define PART_MAX 60000 /* bytes in each packet of ask_tell_bytes() */
+#define PART_MAX 60000 /* bytes in each packet of ask_report_bytes() */
 
 static bool was_too_late;
 
@@ -20,7 +20,7 @@ bool ask_was_too_late(void)
 }
 
 /* The monitor is gone or has closed the connection: there is no client left to answer. */
-static void __attribute__((noreturn)) leave(void)
+static void __attribute__((noreturn)) ask_leave(void)
 {
 	_exit(0);
 }
@@ -57,7 +57,7 @@ int ask(enum decider_act act, const struct iovec *parts, unsigned count,
 		return (int)error->code;
 	}
 	if (r <= 0 || frame.length != sizeof *ret_answer)
-		leave();
+		ask_leave();
 	memcpy(ret_answer, frame.bytes, sizeof *ret_answer);
 	if (ret_fds)
 		*ret_fds = (struct ask_fds){frame.fd_count > 0 ? steal_fd(&frame.fds[0]) : -1,
@@ -69,12 +69,12 @@ int ask(enum decider_act act, const struct iovec *parts, unsigned count,
 	return (int)ret_answer->error.code;
 }
 
-void ask_tell(enum decider_act act)
+void ask_report(enum decider_act act)
 {
 	send_parts(act, NULL, 0);
 }
 
-void ask_tell_bytes(enum decider_act act, const void *bytes, size_t size)
+void ask_report_bytes(enum decider_act act, const void *bytes, size_t size)
 {
 	for (size_t used = 0; used < size; used += PART_MAX) {
 		size_t left = size - used;
@@ -106,7 +106,7 @@ struct decider_begin *ask_begin(int *ret_socket)
 
 	if (!frame || !begin || frame_receive(STDIN_FILENO, frame, 0) <= 0 ||
 	    frame->length != sizeof *begin || frame->fd_count != 1)
-		leave();
+		ask_leave();
 	memcpy(begin, frame->bytes, sizeof *begin);
 	*ret_socket = frame->fds[0];
 	return begin;

@@ -32,10 +32,10 @@ _must_check_ int ask(enum decider_act act, const struct iovec *parts, unsigned c
 bool ask_was_too_late(void);
 
 /* Sends an act that has no data and no answer. */
-void ask_tell(enum decider_act act);
+void ask_report(enum decider_act act);
 
 /* Sends an act that has no answer, with `size` bytes in as many packets as they need. */
-void ask_tell_bytes(enum decider_act act, const void *bytes, size_t size);
+void ask_report_bytes(enum decider_act act, const void *bytes, size_t size);
 
 /* Has the monitor log a line about the peer. NOTICE: an action that was taken; INFO: the rest. */
 void ask_log(enum log_level level, const char *format, ...) _printf_(2, 3);

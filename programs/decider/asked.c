@@ -19,7 +19,7 @@ struct describing {
 /*
  * Appends the value whole or not at all. Appends CUT for the first that does not fit, then no more.
  */
-static void add(struct describing *d, const char *name, const char *value)
+static void asked_add(struct describing *d, const char *name, const char *value)
 {
 	size_t room = ASKED_SIZE - sizeof CUT - d->used, wanted = strlen(name) + strlen(value) + 2;
 
@@ -39,24 +39,24 @@ static void add_number(struct describing *d, const char *name, uint64_t value,
 	char text[UNITS_TEXT_SIZE];
 
 	if (value)
-		add(d, name, format(value, text));
+		asked_add(d, name, format(value, text));
 }
 
-static void add_text(struct describing *d, const char *name, struct text text)
+static void asked_add_text(struct describing *d, const char *name, struct text text)
 {
 	const char *value = message_text(d->request, text);
 
 	if (value && *value)
-		add(d, name, value);
+		asked_add(d, name, value);
 }
 
 static void add_flag(struct describing *d, const char *name, bool is_set)
 {
 	if (is_set)
-		add(d, name, "");
+		asked_add(d, name, "");
 }
 
-static void add_limits(struct describing *d, const struct message_limits *limits)
+static void asked_add_limits(struct describing *d, const struct message_limits *limits)
 {
 	add_number(d, "memory", limits->memory_bytes, units_format_size);
 	add_number(d, "cpus", limits->cpu_millis, units_format_cpus);
@@ -64,12 +64,12 @@ static void add_limits(struct describing *d, const struct message_limits *limits
 	add_number(d, "files", limits->files, units_format_number);
 	add_number(d, "file_size", limits->file_bytes, units_format_size);
 	if (limits->core_bytes == PLAN_CORE_NONE)
-		add(d, "core", "none");
+		asked_add(d, "core", "none");
 	else
 		add_number(d, "core", limits->core_bytes, units_format_size);
 }
 
-static void add_life(struct describing *d, const struct message_life *life)
+static void asked_add_life(struct describing *d, const struct message_life *life)
 {
 	add_flag(d, "linger", life->linger);
 	add_number(d, "timeout", life->wall_ms, units_format_duration);
@@ -78,7 +78,7 @@ static void add_life(struct describing *d, const struct message_life *life)
 	add_number(d, "cleanup", life->cleanup_ms, units_format_duration);
 }
 
-static void add_mounts(struct describing *d, const struct message_create *create)
+static void asked_add_mounts(struct describing *d, const struct message_create *create)
 {
 	static const char *const modes[] = {[SHARE_RO] = "ro",
 	                                    [SHARE_RW] = "rw",
@@ -89,9 +89,9 @@ static void add_mounts(struct describing *d, const struct message_create *create
 	for (size_t i = 0; i < create->shares_count; i++)
 		if (create->shares[i].mode < ARRAY_SIZE(modes) &&
 		    create->shares[i].mode != SHARE_STORE)
-			add_text(d, modes[create->shares[i].mode], create->shares[i].target);
+			asked_add_text(d, modes[create->shares[i].mode], create->shares[i].target);
 	for (size_t i = 0; i < create->tmpfs_count; i++)
-		add_text(d, "tmpfs", create->tmpfs[i].target);
+		asked_add_text(d, "tmpfs", create->tmpfs[i].target);
 }
 
 static void add_network(struct describing *d, const struct message_create *create)
@@ -100,11 +100,11 @@ static void add_network(struct describing *d, const struct message_create *creat
 	struct net_rule rule;
 
 	if (create->network != NETWORK_OF_PROFILE)
-		add(d, "network", plan_name_network(create->network - NETWORK_NONE));
+		asked_add(d, "network", plan_name_network(create->network - NETWORK_NONE));
 	for (size_t i = 0; i < create->rules_count; i++)
 		if (rules_take(d->request, &create->rules[i], &rule))
-			add(d, create->rules[i].deny ? "deny" : "allow",
-			    net_rule_print(&rule, text));
+			asked_add(d, create->rules[i].deny ? "deny" : "allow",
+			          net_rule_print(&rule, text));
 	add_flag(d, "ask", create->ask);
 	add_flag(d, "allow_private", create->allow_private);
 }
@@ -115,14 +115,14 @@ char *asked_describe(const struct message *request, char out[ASKED_SIZE])
 	struct describing d = {request, out, 0, false};
 
 	out[0] = '\0';
-	add_text(&d, "name", create->name);
-	add_text(&d, "hostname", create->hostname);
-	add_limits(&d, &create->limits);
-	add_life(&d, &create->life);
+	asked_add_text(&d, "name", create->name);
+	asked_add_text(&d, "hostname", create->hostname);
+	asked_add_limits(&d, &create->limits);
+	asked_add_life(&d, &create->life);
 	add_network(&d, create);
-	add_mounts(&d, create);
+	asked_add_mounts(&d, create);
 	add_flag(&d, "agent", create->agent);
 	for (size_t i = 0; i < create->labels_count; i++)
-		add_text(&d, "label", create->labels[i]);
+		asked_add_text(&d, "label", create->labels[i]);
 	return out;
 }

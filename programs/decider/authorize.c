@@ -19,7 +19,7 @@ static bool names_key(const struct policy_grant *grant, const struct verified *v
 	       admit_list_has(&grant->keys, verified->principal);
 }
 
-static bool fits_key(const struct policy_grant *grant, const struct verified *verified)
+static bool authorize_fits_key(const struct policy_grant *grant, const struct verified *verified)
 {
 	if (verified->key_source == KEY_OF_USER)
 		return grant->user_keys;
@@ -72,7 +72,7 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 	for (unsigned rank = AUTHORIZE_RANKS - 1; rank > 0 && !ends; rank--)
 		for (const struct policy_grant *grant = NULL;
 		     ranks >> rank & 1 && (grant = admit_next(policy, verified->peer, grant));) {
-			bool fits = fits_key(grant, verified);
+			bool fits = authorize_fits_key(grant, verified);
 
 			if (authorize_rank(grant, verified) != rank ||
 			    grant->agents != are_for_agents)
@@ -81,7 +81,8 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 			             admit_list_has(&grant->profiles, profile)))
 				return (struct choice){grant->is_void ? NULL : grant, grant};
 			if (!choice.nearest || choice.nearest->is_void ||
-			    (fits && !grant->is_void && !fits_key(choice.nearest, verified)))
+			    (fits && !grant->is_void &&
+			     !authorize_fits_key(choice.nearest, verified)))
 				choice.nearest = grant;
 			ends = ends || !grant->fall_through;
 		}
@@ -136,7 +137,7 @@ static int refuse_grant(const struct policy *policy, const struct policy_grant *
 	if (nearest->is_void)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' is void: %s",
 		                 nearest->name, nearest->notice);
-	if (fits_key(nearest, verified)) {
+	if (authorize_fits_key(nearest, verified)) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
 		                "no grant that counts for uid %u gives the profile '%s'", uid,
 		                ESCAPE(profile));
@@ -155,8 +156,8 @@ static int refuse_grant(const struct policy *policy, const struct policy_grant *
 }
 
 /* Refuses a privilege of the profile, or a part of the request, that the grant does not allow. */
-static int refuse_rule(const struct decision *decision, const char *what, enum policy_key key,
-                       const char *asked, struct yett_error *error)
+static int authorize_refuse_rule(const struct decision *decision, const char *what,
+                                 enum policy_key key, const char *asked, struct yett_error *error)
 {
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
 	                "the grant '%s' does not allow %s%s to the profile '%s'",
@@ -183,21 +184,23 @@ static int check_privileges(const struct decision *decision, struct yett_error *
 	const char *device = first_missing(&profile->devices, &grant->devices);
 
 	if (capability)
-		return refuse_rule(decision, "the capability ", POLICY_KEY_CAPABILITIES, capability,
-		                   error);
+		return authorize_refuse_rule(decision, "the capability ", POLICY_KEY_CAPABILITIES,
+		                             capability, error);
 	if (device)
-		return refuse_rule(decision, "the device ", POLICY_KEY_DEVICES, device, error);
+		return authorize_refuse_rule(decision, "the device ", POLICY_KEY_DEVICES, device,
+		                             error);
 	if (profile->identity == PLAN_IDENTITY_ROOT && !grant->identity_root)
-		return refuse_rule(decision, "the identity root", POLICY_KEY_IDENTITY_ROOT, "true",
-		                   error);
+		return authorize_refuse_rule(decision, "the identity root",
+		                             POLICY_KEY_IDENTITY_ROOT, "true", error);
 	if (profile->identity == PLAN_IDENTITY_CALLER && !grant->identity_caller)
-		return refuse_rule(decision, "the identity caller", POLICY_KEY_IDENTITY_CALLER,
-		                   "true", error);
+		return authorize_refuse_rule(decision, "the identity caller",
+		                             POLICY_KEY_IDENTITY_CALLER, "true", error);
 	if (profile->nested_userns && !grant->nested_userns)
-		return refuse_rule(decision, "nested_userns", POLICY_KEY_NESTED_USERNS, "true",
-		                   error);
+		return authorize_refuse_rule(decision, "nested_userns", POLICY_KEY_NESTED_USERNS,
+		                             "true", error);
 	if (profile->perf_events && !grant->perf_events)
-		return refuse_rule(decision, "perf_events", POLICY_KEY_PERF_EVENTS, "true", error);
+		return authorize_refuse_rule(decision, "perf_events", POLICY_KEY_PERF_EVENTS,
+		                             "true", error);
 	return 0;
 }
 
@@ -240,8 +243,8 @@ static int refuse_shares(const struct policy_profile *profile, struct yett_error
  * Checks only whether shares may be requested at all. The mount-clone child checks that each share
  * is located below an allowed directory.
  */
-static int check_shares(const struct message_create *create, const struct decision *decision,
-                        struct yett_error *error)
+static int authorize_check_shares(const struct message_create *create,
+                                  const struct decision *decision, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;
@@ -254,14 +257,14 @@ static int check_shares(const struct message_create *create, const struct decisi
 		bool writes = create->shares[i].mode == SHARE_RW;
 
 		if (create->shares[i].mode == SHARE_SOCKET && grant->sockets.count == 0)
-			return refuse_rule(decision, "the socket ", POLICY_KEY_SOCKETS, target,
-			                   error);
+			return authorize_refuse_rule(decision, "the socket ", POLICY_KEY_SOCKETS,
+			                             target, error);
 		if (create->shares[i].mode != SHARE_SOCKET &&
 		    create->shares[i].mode != SHARE_STORE &&
 		    grant->share_rw.count + (writes ? 0 : grant->share_ro.count) == 0)
-			return refuse_rule(decision, writes ? "the writable share " : "the share ",
-			                   writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO,
-			                   target, error);
+			return authorize_refuse_rule(
+				decision, writes ? "the writable share " : "the share ",
+				writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO, target, error);
 	}
 	return 0;
 }
@@ -290,8 +293,8 @@ static int refuse_no_rule(const struct decision *decision, uint32_t index, struc
  * Converts rule `index` of the request. Returns 0 if the rule is valid in itself; `error` quotes
  * the rule otherwise. Does not check the rule against the grant.
  */
-static int take_rule(const struct decision *decision, uint32_t index, struct net_rule *ret_rule,
-                     struct yett_error *error)
+static int authorize_take_rule(const struct decision *decision, uint32_t index,
+                               struct net_rule *ret_rule, struct yett_error *error)
 {
 	const struct message_rule *from = &decision->rules[index];
 	char text[NET_RULE_TEXT_SIZE];
@@ -350,7 +353,7 @@ static unsigned parts_covered(const struct net_rule *outer, const struct net_rul
 }
 
 /* Every rule of the request must be valid, and the grant must cover every rule that allows. */
-static int check_rules(const struct decision *decision, struct yett_error *error)
+static int authorize_check_rules(const struct decision *decision, struct yett_error *error)
 {
 	const struct net_list *allowed = rules_of_policy(&decision->grant->allow);
 	struct net_rule outer, inner[MESSAGE_RULES_MAX];
@@ -359,7 +362,7 @@ static int check_rules(const struct decision *decision, struct yett_error *error
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
-		r = take_rule(decision, i, &inner[i], error);
+		r = authorize_take_rule(decision, i, &inner[i], error);
 		covered[i] = decision->rules[i].deny ? COVERED : 0;
 		left += covered[i] != COVERED;
 	}
@@ -378,8 +381,8 @@ static int check_rules(const struct decision *decision, struct yett_error *error
 	return r;
 }
 
-static void take_rules(struct decision *decision, const struct message_rule *rules, uint32_t count,
-                       bool asks, bool allows_private)
+static void authorize_take_rules(struct decision *decision, const struct message_rule *rules,
+                                 uint32_t count, bool asks, bool allows_private)
 {
 	decision->rules = rules;
 	decision->rules_count = count < MESSAGE_RULES_MAX ? count : MESSAGE_RULES_MAX;
@@ -467,7 +470,7 @@ static int check_network(const struct policy *policy, const struct decision *dec
 			return r;
 		return decision->network == PLAN_NETWORK_HOST
 		               ? host_network_check(policy, decision, error)
-		               : check_rules(decision, error);
+		               : authorize_check_rules(decision, error);
 	}
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
 	                "the grant '%s' does not allow the network %s to the profile '%s'",
@@ -483,8 +486,8 @@ static int check_network(const struct policy *policy, const struct decision *dec
 static int choose_network(const struct policy *policy, const struct message_create *create,
                           struct decision *decision, struct yett_error *error)
 {
-	take_rules(decision, create->rules, create->rules_count, create->ask,
-	           create->allow_private);
+	authorize_take_rules(decision, create->rules, create->rules_count, create->ask,
+	                     create->allow_private);
 	decision->network = decision->profile->network;
 	if (create->network != NETWORK_OF_PROFILE)
 		decision->network = create->network - NETWORK_NONE;
@@ -550,7 +553,7 @@ int authorize(const struct policy *policy, const struct verified *verified,
 	if (r == 0)
 		r = check_privileges(&decision, error);
 	if (r == 0)
-		r = check_shares(create, &decision, error);
+		r = authorize_check_shares(create, &decision, error);
 	if (r == 0)
 		r = intersect(policy, given, &decision, error);
 	if (r == 0)
@@ -577,8 +580,8 @@ int authorize_rules(const struct policy *policy, const struct verified *verified
 		                 "the policy has no profile '%s' any more", ESCAPE(profile));
 	if (!decision.grant)
 		return refuse_grant(policy, choice.nearest, verified, profile, error);
-	take_rules(&decision, manage->rules, manage->rules_count, manage->ask,
-	           manage->allow_private);
+	authorize_take_rules(&decision, manage->rules, manage->rules_count, manage->ask,
+	                     manage->allow_private);
 	r = check_confined(policy, verified->peer, decision.grant, error);
 	if (r == 0)
 		r = check_network(policy, &decision, error);
@@ -619,7 +622,7 @@ static const struct {
  * Returns how many bytes at the beginning of `path` match `item`, in which "%u" stands for the uid;
  * 0: `path` does not begin with `item`.
  */
-static size_t match_path(const char *item, uid_t uid, const char *path)
+static size_t authorize_match_path(const char *item, uid_t uid, const char *path)
 {
 	const char *number = strstr(item, "%u");
 	char own[UNITS_TEXT_SIZE];
@@ -651,15 +654,15 @@ static int relay_socket(const struct decision *decision, const char *path, struc
 	if (!decision->profile->shares)
 		return refuse_shares(decision->profile, error);
 	for (size_t i = 0; i < allowed->count; i++)
-		if (match_path(allowed->items[i], uid, path) == strlen(path))
+		if (authorize_match_path(allowed->items[i], uid, path) == strlen(path))
 			return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(powers) && !power; i++)
-		if (match_path(powers[i].path, uid, path))
+		if (authorize_match_path(powers[i].path, uid, path))
 			power = powers[i].what;
 	(void)units_append(what, sizeof what, "the socket %s%s%s",
 	                   power ? "(who reaches it has " : "", power ? power : "",
 	                   power ? ") " : "");
-	return refuse_rule(decision, what, POLICY_KEY_SOCKETS, path, error);
+	return authorize_refuse_rule(decision, what, POLICY_KEY_SOCKETS, path, error);
 }
 
 static int relay_port(const struct decision *decision, const struct net_address *address,

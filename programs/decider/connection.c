@@ -32,7 +32,7 @@
 /* answers with a memfd, while the client has not read everything that it was sent */
 #define MEMORY_SENT_MAX 16
 
-static void *map(size_t size)
+static void *decider_connection_map(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -54,7 +54,7 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd)
 		c->is_over = true;
 }
 
-static void tell_client(struct connection *c, uint64_t sequence, const struct yett_error *error)
+static void report_client(struct connection *c, uint64_t sequence, const struct yett_error *error)
 {
 	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
 		c->is_over = true;
@@ -66,15 +66,16 @@ void connection_refuse(struct connection *c, uint64_t sequence, const struct yet
 {
 	/* Report to the monitor first: a client that exits on the error soon ends this process. */
 	if (!ask_was_too_late())
-		ask_tell_bytes(ACT_REFUSED, error, sizeof *error);
-	tell_client(c, sequence, error);
+		ask_report_bytes(ACT_REFUSED, error, sizeof *error);
+	report_client(c, sequence, error);
 }
 
-void connection_refuse_told(struct connection *c, uint64_t sequence, const struct yett_error *error)
+void connection_refuse_reported(struct connection *c, uint64_t sequence,
+                                const struct yett_error *error)
 {
 	ask_log(LOG_LEVEL_INFO, "refused: %s%s%s", error->message, error->detail[0] ? "; " : "",
 	        error->detail);
-	tell_client(c, sequence, error);
+	report_client(c, sequence, error);
 }
 
 void connection_drop(struct connection *c)
@@ -91,13 +92,13 @@ void connection_take_back(struct connection *c)
 	bool has_fds;
 
 	c->taker = -1;
-	ask_tell(ACT_TAKEN);
+	ask_report(ACT_TAKEN);
 	if (frame_peek(c->socket, c->frame, &has_fds) > 0 && has_fds &&
 	    memcmp(c->frame->bytes, c->head, sizeof c->head) == 0)
 		connection_drop(c);
 }
 
-static int hello(struct connection *c)
+static int decider_connection_hello(struct connection *c)
 {
 	struct message_hello *hello = &message_begin(c->message, MESSAGE_HELLO)->hello;
 
@@ -133,7 +134,7 @@ int connection_send_plan(struct connection *c, uint64_t sequence, struct yett_er
 }
 
 /* An id for a printed plan. The monitor chooses the id of every sandbox that is made. */
-static void make_id(char id[static PLAN_ID_SIZE])
+static void decider_connection_make_id(char id[static PLAN_ID_SIZE])
 {
 	uint8_t bytes[(PLAN_ID_SIZE - 1) / 2];
 
@@ -149,7 +150,7 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 	int r = authorize(c->policy, verified, c->given, &decision, error);
 
 	if (r == 0) {
-		make_id(id);
+		decider_connection_make_id(id);
 		r = planning_make(c->policy, &decision, id, c->plan, error);
 	}
 	if (r == 0 && c->begin->is_rootless)
@@ -321,7 +322,7 @@ static void handle_client(struct connection *c)
  * Returns the timeout of poll(2). A client must prove a key before FIRST_REQUEST_DEADLINE_MS,
  * whatever else it sends. Afterwards the timeout is that of an idle connection.
  */
-static int time_left(const struct connection *c)
+static int decider_connection_time_left(const struct connection *c)
 {
 	uint64_t passed_ms = clock_now_ms() - c->since_ms;
 
@@ -344,7 +345,7 @@ static void end_with(struct connection *c)
 		(void)!frame_send_error(c->socket, &error, 0, MSG_DONTWAIT);
 }
 
-static void loop(struct connection *c)
+static void decider_connection_loop(struct connection *c)
 {
 	bool is_hung_up = false;
 
@@ -355,7 +356,7 @@ static void loop(struct connection *c)
 			{.fd = is_hung_up ? -1 : c->socket, .events = is_listening ? POLLIN : 0},
 			{.fd = c->supervisors, .events = POLLIN},
 			{.fd = STDIN_FILENO, .events = POLLIN}};
-		int timeout_ms = time_left(c),
+		int timeout_ms = decider_connection_time_left(c),
 		    r = timeout_ms > 0 ? poll(wait, ARRAY_SIZE(wait), timeout_ms) : 0;
 
 		/* The deadline has passed: also for a client that never stops sending. */
@@ -380,7 +381,7 @@ static void loop(struct connection *c)
 			if (c->streams_count == 0 || c->taker >= 0)
 				return;
 			if (!is_hung_up)
-				ask_tell(ACT_STREAMS);
+				ask_report(ACT_STREAMS);
 			is_hung_up = true;
 		} else if (wait[0].revents) {
 			handle_client(c);
@@ -400,15 +401,15 @@ void connection_serve(const struct decider_begin *begin, const struct plan_limit
 	                       .taker = -1,
 	                       .supervisors = epoll_create1(EPOLL_CLOEXEC)};
 
-	c.frame = map(sizeof *c.frame);
-	c.message = map(sizeof *c.message);
-	c.plan = map(sizeof *c.plan);
+	c.frame = decider_connection_map(sizeof *c.frame);
+	c.message = decider_connection_map(sizeof *c.message);
+	c.plan = decider_connection_map(sizeof *c.plan);
 	if (!c.frame || !c.message || !c.plan || c.supervisors < 0)
 		return;
 	c.verify = (struct verify_context){
 		.policy = policy, .peer = &c.peer, .decoder = decoder, .next_sequence = 1};
 	if (begin->refused.code)
 		(void)!frame_send_error(socket, &begin->refused, 0, MSG_DONTWAIT);
-	else if (hello(&c) == 0)
-		loop(&c);
+	else if (decider_connection_hello(&c) == 0)
+		decider_connection_loop(&c);
 }

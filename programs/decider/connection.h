@@ -82,8 +82,8 @@ void connection_refuse(struct connection *c, uint64_t sequence, const struct yet
  * Sends the client the error of a supervisor that could not make a granted sandbox. The supervisor
  * has already recorded this error in the audit, so the monitor only logs it.
  */
-void connection_refuse_told(struct connection *c, uint64_t sequence,
-                            const struct yett_error *error);
+void connection_refuse_reported(struct connection *c, uint64_t sequence,
+                                const struct yett_error *error);
 
 /*
  * Has the decoder print the connection's plan, and sends the text. Returns 0, or -errno when the
@@ -138,8 +138,8 @@ _must_check_ int sandboxes_begin(struct connection *c, const struct decision *de
  * Sends the network rules of the decision to the monitor, which keeps them for the next plan or for
  * the next request of sandboxes_ask(). Returns 0, a code or -ENOMEM.
  */
-_must_check_ int sandboxes_tell_rules(const struct connection *c, const struct decision *decision,
-                                      struct yett_error *error);
+_must_check_ int sandboxes_report_rules(const struct connection *c, const struct decision *decision,
+                                        struct yett_error *error);
 
 /*
  * Sends a request to the supervisor of an existing sandbox. The answer arrives later, in

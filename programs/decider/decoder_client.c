@@ -74,8 +74,8 @@ static int decoder_fail(struct decoder *decoder, int r, struct yett_error *error
  * Receives an answer with a message of `kind`, or without a message if `kind` is 0. Returns 0; the
  * code with which the decoder refused; or -errno.
  */
-static int hear(const struct decoder *decoder, uint32_t kind, uint64_t deadline_ms,
-                struct message *message, struct yett_error *error)
+static int decoder_client_hear(const struct decoder *decoder, uint32_t kind, uint64_t deadline_ms,
+                               struct message *message, struct yett_error *error)
 {
 	struct decoder_answer answer;
 	size_t body_size = message_body_size(kind), length;
@@ -115,7 +115,8 @@ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, struct yett_erro
 		return 0;
 	r = decoder->program.socket < 0
 	            ? -EPIPE
-	            : hear(decoder, 0, clock_now_ms() + (uint64_t)timeout_ms, NULL, error);
+	            : decoder_client_hear(decoder, 0, clock_now_ms() + (uint64_t)timeout_ms, NULL,
+	                                  error);
 	decoder->is_ready = r == 0;
 	/* The decoder reports which privilege it could not drop. */
 	if (r > 0)
@@ -124,7 +125,8 @@ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, struct yett_erro
 }
 
 /* Waits until the decoder is ready and sends the question. Returns 0 or -errno. */
-static int ask(struct decoder *decoder, const struct decoder_task *task, struct yett_error *error)
+static int decoder_client_ask(struct decoder *decoder, const struct decoder_task *task,
+                              struct yett_error *error)
 {
 	struct decoder_question question = {task->kind};
 	const struct iovec parts[] = {{&question, sizeof question},
@@ -143,11 +145,12 @@ int decoder_run(struct decoder *decoder, const struct decoder_task *task,
                 struct message *ret_message, struct yett_error *error)
 {
 	uint64_t deadline_ms = clock_now_ms() + (uint64_t)task->timeout_ms;
-	int r = task->length > DECODER_INPUT_MAX ? -EMSGSIZE : ask(decoder, task, error);
+	int r = task->length > DECODER_INPUT_MAX ? -EMSGSIZE
+	                                         : decoder_client_ask(decoder, task, error);
 
 	if (r < 0)
 		return r;
-	r = hear(decoder, task->kind, deadline_ms, ret_message, error);
+	r = decoder_client_hear(decoder, task->kind, deadline_ms, ret_message, error);
 	return r < 0 ? decoder_fail(decoder, r, error) : r;
 }
 
@@ -180,7 +183,7 @@ int decoder_print(struct decoder *decoder, const struct plan *plan, int timeout_
 	const struct decoder_task task = {
 		DECODER_PRINT, plan, offsetof(struct plan, arena) + plan->arena_used, timeout_ms};
 	uint64_t deadline_ms = clock_now_ms() + (uint64_t)timeout_ms;
-	int r = memfd < 0 ? -errno : ask(decoder, &task, error);
+	int r = memfd < 0 ? -errno : decoder_client_ask(decoder, &task, error);
 
 	if (r < 0)
 		return r;

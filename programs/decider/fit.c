@@ -13,7 +13,7 @@
 #define MEND_CGROUP \
 	"the service can, and so can a login whose control group is yours: systemd-run --user --scope yett run ..."
 
-static int refuse(const char *what, const char *mend, struct yett_error *error)
+static int fit_refuse(const char *what, const char *mend, struct yett_error *error)
 {
 	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root, %s", what);
 	error_detail(error, "%s", mend);
@@ -21,19 +21,19 @@ static int refuse(const char *what, const char *mend, struct yett_error *error)
 }
 
 /* Refuses a profile with properties that only a sandbox made by root can have. */
-static int check_profile(const struct means *means, const struct policy_profile *profile,
-                         struct yett_error *error)
+static int fit_check_profile(const struct means *means, const struct policy_profile *profile,
+                             struct yett_error *error)
 {
 	if (profile->capabilities_mask != 0)
-		return refuse("commands keep no capabilities", MEND_ROOT, error);
+		return fit_refuse("commands keep no capabilities", MEND_ROOT, error);
 	if (profile->devices.count != 0)
-		return refuse("no further device nodes can be given", MEND_ROOT, error);
+		return fit_refuse("no further device nodes can be given", MEND_ROOT, error);
 	if (profile->identity == PLAN_IDENTITY_ROOT)
-		return refuse("nobody can be root inside: there are no private ids", MEND_ROOT,
-		              error);
+		return fit_refuse("nobody can be root inside: there are no private ids", MEND_ROOT,
+		                  error);
 	if (profile->label == POLICY_LABEL_REQUIRED && means->misses_label)
-		return refuse("the label that the profile requires cannot be given", MEND_ROOT,
-		              error);
+		return fit_refuse("the label that the profile requires cannot be given", MEND_ROOT,
+		                  error);
 	return 0;
 }
 
@@ -46,8 +46,8 @@ static int refuse_network(bool is_rootless, const char *what, struct yett_error 
 }
 
 /* `record` is the first rule with a port too many. A rule of the policy is shown with its line. */
-static int refuse_rule(const struct policy *policy, const struct net_record *record,
-                       bool is_rootless, struct yett_error *error)
+static int fit_refuse_rule(const struct policy *policy, const struct net_record *record,
+                           bool is_rootless, struct yett_error *error)
 {
 	struct policy_place place = record->origin & RULES_OF_REQUEST
 	                                    ? (struct policy_place){NULL, 0}
@@ -88,24 +88,24 @@ int fit_network(const struct policy *policy, const struct decision *decision, bo
 			error);
 	r = rules_make(policy, decision, &rules, &size, error);
 	record = r == 0 ? net_ports_collect((const struct net_list *)rules->list, &ports) : NULL;
-	return record ? refuse_rule(policy, record, is_rootless, error) : r;
+	return record ? fit_refuse_rule(policy, record, is_rootless, error) : r;
 }
 
 static int check_life(const struct plan_life *life, struct yett_error *error)
 {
 	if (life->cpu_ms)
-		return refuse(
+		return fit_refuse(
 			"the processor time of a sandbox cannot be limited: it has no control group",
 			MEND_CGROUP, error);
 	if (life->idle_ms && life->idle_pauses)
-		return refuse("a sandbox cannot be paused: it has no control group", MEND_CGROUP,
-		              error);
+		return fit_refuse("a sandbox cannot be paused: it has no control group",
+		                  MEND_CGROUP, error);
 	return 0;
 }
 
 _Static_assert(PLAN_WEAKER_SIZE == MESSAGE_WEAKER_MAX + 1, "what is said fits the message");
 
-static void add(struct plan *plan, const char *before, const char *name, const char *after)
+static void fit_add(struct plan *plan, const char *before, const char *name, const char *after)
 {
 	size_t used = strlen(plan->weaker);
 
@@ -115,12 +115,12 @@ static void add(struct plan *plan, const char *before, const char *name, const c
 	                   name, after);
 }
 
-static void add_limit(struct plan *plan, const char *name, const char *of, const char *value)
+static void fit_add_limit(struct plan *plan, const char *name, const char *of, const char *value)
 {
 	char text[UNITS_TEXT_SIZE + 48];
 
 	(void)units_append(text, sizeof text, "%s (%s)", of, value);
-	add(plan, "no limit of ", name, text);
+	fit_add(plan, "no limit of ", name, text);
 }
 
 /* The limits that only a control group enforces. Init can enforce that of processes, too. */
@@ -164,15 +164,15 @@ static int fit_limits(const struct means *means, const struct message_limits *as
 				what, sizeof what,
 				"%s cannot be limited: no control group is yours to limit",
 				rows[i].name);
-			return refuse(what, MEND_CGROUP, error);
+			return fit_refuse(what, MEND_CGROUP, error);
 		}
 		if (!rows[i].is_held_by_init && *own && *own != rows[i].usual)
-			add_limit(plan, rows[i].name, "", rows[i].format(*own, text));
+			fit_add_limit(plan, rows[i].name, "", rows[i].format(*own, text));
 		if (!rows[i].is_held_by_init)
 			*own = 0;
 		if (*of_user)
-			add_limit(plan, rows[i].name, " of all your sandboxes",
-			          rows[i].format(*of_user, text));
+			fit_add_limit(plan, rows[i].name, " of all your sandboxes",
+			              rows[i].format(*of_user, text));
 		*of_user = 0;
 	}
 	return 0;
@@ -182,22 +182,22 @@ int fit_plan(const struct means *means, const struct decision *decision, struct 
              struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
-	int r = check_profile(means, profile, error);
+	int r = fit_check_profile(means, profile, error);
 
 	if (r == 0 && !means->has_cgroup)
 		r = check_life(&plan->life, error);
 	if (r != 0)
 		return r;
 	if (profile->identity == PLAN_IDENTITY_PRIVATE)
-		add(plan, "commands have your own uid outside, too", "", "");
+		fit_add(plan, "commands have your own uid outside, too", "", "");
 	if (means->leaves_cores)
-		add(plan, "crashes reach the host's core handler (ulimit -Hc is 0)", "", "");
+		fit_add(plan, "crashes reach the host's core handler (ulimit -Hc is 0)", "", "");
 	plan->identity = PLAN_IDENTITY_CALLER;
 	/* Commands keep the caller's groups: setgroups(2) is denied. user_namespaces(7) */
 	plan->groups_count = 0;
 	r = fit_limits(means, &decision->verified->request->body.create.limits, plan, error);
 	if (means->misses_label && *plan_text(plan, plan->selinux_type))
-		add(plan, "no SELinux label", "", "");
+		fit_add(plan, "no SELinux label", "", "");
 	if (means->misses_label)
 		plan->selinux_type = (struct plan_text){0};
 	return r;

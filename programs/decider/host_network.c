@@ -49,8 +49,8 @@ static const struct net_record *first_denied(const struct policy_profile *profil
 	return list ? record : NULL;
 }
 
-static int check_profile(const struct policy *policy, const struct decision *decision,
-                         struct yett_error *error)
+static int host_network_check_profile(const struct policy *policy, const struct decision *decision,
+                                      struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct net_record *denied = first_denied(profile);
@@ -95,5 +95,5 @@ int host_network_check(const struct policy *policy, const struct decision *decis
 		return refuse_request(
 			"in the network host there is nothing to allow: names lead where they lead",
 			"leave out --allow-private, or " ASK_FOR_OPEN, error);
-	return check_profile(policy, decision, error);
+	return host_network_check_profile(policy, decision, error);
 }

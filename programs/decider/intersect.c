@@ -67,7 +67,8 @@ static void narrow(const struct intersect_row *row, struct bound *bound,
 }
 
 /* The bound of the deciding grant and the profile, before ceilings and other grants. */
-static struct bound begin(const struct intersect_row *row, const struct decision *decision)
+static struct bound intersect_begin(const struct intersect_row *row,
+                                    const struct decision *decision)
 {
 	const struct policy_profile *profile = decision->profile;
 	struct bound bound = {unlimited(row), NULL};
@@ -85,7 +86,7 @@ static struct bound begin(const struct intersect_row *row, const struct decision
 static void find_bounds(const struct policy *policy, struct decision *decision)
 {
 	for (size_t i = 0; i < POLICY_BOUNDS; i++)
-		decision->bounds[i] = begin(&intersect_rows[i], decision);
+		decision->bounds[i] = intersect_begin(&intersect_rows[i], decision);
 	for (const struct policy_grant *grant = NULL;
 	     (grant = admit_next(policy, decision->verified->peer, grant));)
 		for (size_t i = 0; i < POLICY_BOUNDS; i++)
@@ -107,8 +108,8 @@ static int refuse_given(const struct intersect_row *row, uint64_t asked, uint64_
 	return YETT_E_RESOURCE_LIMIT;
 }
 
-static int refuse_limit(const struct decision *decision, enum policy_limit limit, uint64_t asked,
-                        struct yett_error *error)
+static int intersect_refuse_limit(const struct decision *decision, enum policy_limit limit,
+                                  uint64_t asked, struct yett_error *error)
 {
 	const struct intersect_row *row = &intersect_rows[limit];
 	const struct policy_profile *profile = decision->profile;
@@ -151,7 +152,7 @@ static int choose_limit(enum policy_limit limit, uint64_t given, struct decision
 	if (given && asked > given)
 		return refuse_given(row, asked, given, error);
 	if (most && asked > most)
-		return refuse_limit(decision, limit, asked, error);
+		return intersect_refuse_limit(decision, limit, asked, error);
 	*value = asked ? asked : plan_lesser(*value, most);
 	return 0;
 }

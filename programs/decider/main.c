@@ -5,8 +5,8 @@
  * All decisions are made here, and without privilege. Only this process reads the client's
  * requests. It starts yett-decoder to parse them, and compares the decoder's reading with the
  * signed bytes. For everything that needs privilege it asks its monitor, on descriptor 0 (ask.h).
- * It starts as root (in personal mode as the caller). lock_down() drops all privilege before any
- * byte of a client arrives.
+ * It starts as root (in personal mode as the caller). decider_lock_down() drops all privilege
+ * before any byte of a client arrives.
  */
 #include "helper/policy/image.h"
 #include "helper/privilege/lockdown.h"
@@ -44,13 +44,13 @@ struct arguments {
 };
 
 /* Exits if the stage failed. The monitor logs that. */
-static void need(bool done, enum stage stage)
+static void decider_need(bool done, enum stage stage)
 {
 	if (!done)
 		_exit((int)stage);
 }
 
-static bool read_arguments(int argc, char **argv, struct arguments *ret)
+static bool decider_read_arguments(int argc, char **argv, struct arguments *ret)
 {
 	uint32_t policy = 0;
 
@@ -90,7 +90,7 @@ static struct plan_limits limits_given(void)
  * RLIMIT_CORE is 1 and not 0, because only with 1 the kernel does not start the host's core handler
  * either: core(5).
  */
-static bool set_limits(void)
+static bool decider_set_limits(void)
 {
 	static const struct lockdown_limit limits[] = {
 		{RLIMIT_NOFILE, SANDBOXES_FILES},
@@ -108,7 +108,7 @@ static bool set_limits(void)
  * With this filter the decider can open no path, start no process, send no signal and connect no
  * socket, and the only sockets that it can make are those of socketpair(2).
  */
-static bool enter_filter(void)
+static bool decider_enter_filter(void)
 {
 	static const int calls[] = {
 		/* packets of the client, the monitor, the decoder and supervisors */
@@ -154,40 +154,42 @@ static bool enter_filter(void)
 	return lockdown_filter(calls, ARRAY_SIZE(calls));
 }
 
-static void lock_down(int argc, char **argv, struct decoder *decoder, struct policy **ret_policy)
+static void decider_lock_down(int argc, char **argv, struct decoder *decoder,
+                              struct policy **ret_policy)
 {
 	struct arguments arguments;
 	struct yett_error error;
 
-	need(read_arguments(argc, argv, &arguments), STAGE_ARGUMENTS);
+	decider_need(decider_read_arguments(argc, argv, &arguments), STAGE_ARGUMENTS);
 	fd_close_except(&arguments.policy, 1);
-	need(close(STDOUT_FILENO) == 0 || errno == EBADF, STAGE_DESCRIPTORS);
-	need(close(STDERR_FILENO) == 0 || errno == EBADF, STAGE_DESCRIPTORS);
+	decider_need(close(STDOUT_FILENO) == 0 || errno == EBADF, STAGE_DESCRIPTORS);
+	decider_need(close(STDERR_FILENO) == 0 || errno == EBADF, STAGE_DESCRIPTORS);
 	/* The decoder must not inherit the policy. */
-	need(arguments.policy < 0 || fcntl(arguments.policy, F_SETFD, FD_CLOEXEC) == 0,
-	     STAGE_DESCRIPTORS);
-	need(decoder_start(arguments.libexec, arguments.id, arguments.empty_dir, decoder) == 0,
-	     STAGE_DECODER);
+	decider_need(arguments.policy < 0 || fcntl(arguments.policy, F_SETFD, FD_CLOEXEC) == 0,
+	             STAGE_DESCRIPTORS);
+	decider_need(decoder_start(arguments.libexec, arguments.id, arguments.empty_dir, decoder) ==
+	                     0,
+	             STAGE_DECODER);
 	/* Before chroot(2): sodium_init() looks for a source of random bytes. */
-	need(sodium_init() >= 0, STAGE_LIBRARY);
+	decider_need(sodium_init() >= 0, STAGE_LIBRARY);
 	if (geteuid() == 0 && *arguments.empty_dir) {
 		/*
 		 * Needs CAP_SYS_CHROOT. Safe because the directory belongs to root and is empty,
 		 * and this process can create nothing in it.
 		 */
-		need(chroot(arguments.empty_dir) == 0 && chdir("/") == 0, STAGE_ROOT);
-		need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id),
-		     STAGE_IDS);
+		decider_need(chroot(arguments.empty_dir) == 0 && chdir("/") == 0, STAGE_ROOT);
+		decider_need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id),
+		             STAGE_IDS);
 	}
-	need(set_limits(), STAGE_LIMITS);
-	need(lockdown_capabilities() && lockdown_undumpable() && lockdown_no_new_privs(),
-	     STAGE_CAPABILITIES);
+	decider_need(decider_set_limits(), STAGE_LIMITS);
+	decider_need(lockdown_capabilities() && lockdown_undumpable() && lockdown_no_new_privs(),
+	             STAGE_CAPABILITIES);
 	/* If the monitor died before this call, ask_begin() sees end of file and exits. */
-	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
+	decider_need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 	/* Without a policy the decider only tells the client why there is no service. */
-	need(arguments.policy < 0 || image_load(arguments.policy, ret_policy, &error) == 0,
-	     STAGE_POLICY);
-	need(enter_filter(), STAGE_FILTER);
+	decider_need(arguments.policy < 0 || image_load(arguments.policy, ret_policy, &error) == 0,
+	             STAGE_POLICY);
+	decider_need(decider_enter_filter(), STAGE_FILTER);
 }
 
 int main(int argc, char **argv)
@@ -198,7 +200,7 @@ int main(int argc, char **argv)
 	const struct plan_limits given = limits_given();
 	int socket;
 
-	lock_down(argc, argv, &decoder, &policy);
+	decider_lock_down(argc, argv, &decoder, &policy);
 	begin = ask_begin(&socket);
 	connection_serve(begin, &given, policy, &decoder, socket);
 	/*

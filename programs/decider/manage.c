@@ -6,7 +6,7 @@
 #include "programs/decider/ask.h"
 #include "programs/decider/fit.h"
 #include "programs/decider/rules.h"
-#include "programs/decider/tell.h"
+#include "programs/decider/report.h"
 #include "protocol/encode.h"
 
 #include <endian.h>
@@ -25,7 +25,7 @@ struct manage_asked {
 };
 
 /* Buffers to encode an item of a listing: the connection's own message still has the request. */
-struct told {
+struct reports {
 	struct message message;
 	size_t length;
 	uint8_t bytes[MESSAGE_PACKET_MAX];
@@ -33,7 +33,7 @@ struct told {
 
 struct listing {
 	const struct manage_asked *asked;
-	struct told *told;
+	struct reports *reports;
 	int memfd;
 	uint32_t count;
 	bool of_usage;
@@ -50,7 +50,7 @@ static bool is_made_by_agent(const struct record *record)
 }
 
 /* Whether the client may manage the sandbox, and the request is about it. */
-static bool fits(const struct manage_asked *asked, const struct record *record)
+static bool decider_manage_fits(const struct manage_asked *asked, const struct record *record)
 {
 	uid_t uid = asked->verified->peer->uid;
 
@@ -78,24 +78,25 @@ static bool fits(const struct manage_asked *asked, const struct record *record)
  * Returns that value, 0, -EIO, or the code with which the monitor refused.
  */
 static int each_record(const struct decider_records *wanted,
-                       int (*look)(void *userdata, const struct decider_record *told),
+                       int (*look)(void *userdata, const struct decider_record *reports),
                        void *userdata, struct yett_error *error)
 {
 	struct decider_answer answer;
-	struct decider_record told;
+	struct decider_record reports;
 	struct ask_fds fds = {-1, -1};
 	int r = ask(ACT_RECORDS, &(struct iovec){(void *)(uintptr_t)wanted, sizeof *wanted}, 1,
 	            &answer, &fds, error);
 
 	for (uint32_t i = 0; r == 0 && i < answer.count; i++)
-		r = pread(fds.first, &told, sizeof told, (off_t)(i * sizeof told)) == sizeof told
-		            ? look(userdata, &told)
+		r = pread(fds.first, &reports, sizeof reports, (off_t)(i * sizeof reports)) ==
+		                    sizeof reports
+		            ? look(userdata, &reports)
 		            : -EIO;
 	fd_close(fds.first);
 	return r;
 }
 
-static int not_found(const struct manage_asked *asked, struct yett_error *error)
+static int decider_manage_not_found(const struct manage_asked *asked, struct yett_error *error)
 {
 	return error_set(error, YETT_E_NOT_FOUND, 0, "there is no sandbox '%s'",
 	                 ESCAPE(asked->wanted));
@@ -107,18 +108,18 @@ struct finding {
 	struct record record;
 };
 
-static int take_first(void *userdata, const struct decider_record *told)
+static int take_first(void *userdata, const struct decider_record *reports)
 {
 	struct finding *finding = userdata;
 
-	finding->is_found = fits(finding->asked, &told->record);
+	finding->is_found = decider_manage_fits(finding->asked, &reports->record);
 	if (finding->is_found)
-		finding->record = told->record;
+		finding->record = reports->record;
 	return finding->is_found;
 }
 
-static int look_up(const struct manage_asked *asked, struct finding *ret_finding,
-                   struct yett_error *error)
+static int decider_manage_look_up(const struct manage_asked *asked, struct finding *ret_finding,
+                                  struct yett_error *error)
 {
 	const struct decider_records wanted = {.of_all = true};
 	int r;
@@ -131,13 +132,13 @@ static int look_up(const struct manage_asked *asked, struct finding *ret_finding
 		                 strerror(-r));
 	if (error->code != YETT_OK)
 		return (int)error->code;
-	return ret_finding->is_found ? 0 : not_found(asked, error);
+	return ret_finding->is_found ? 0 : decider_manage_not_found(asked, error);
 }
 
-static int find(const struct manage_asked *asked, struct finding *ret_finding,
-                struct yett_error *error)
+static int decider_manage_find(const struct manage_asked *asked, struct finding *ret_finding,
+                               struct yett_error *error)
 {
-	int r = look_up(asked, ret_finding, error);
+	int r = decider_manage_look_up(asked, ret_finding, error);
 
 	if (r == 0)
 		ask_log(LOG_LEVEL_NOTICE, "sandbox=%s asks for %s", ret_finding->record.id,
@@ -145,24 +146,25 @@ static int find(const struct manage_asked *asked, struct finding *ret_finding,
 	return r;
 }
 
-static int write_item(int memfd, const struct told *told)
+static int write_item(int memfd, const struct reports *reports)
 {
-	uint32_t head = htole32((uint32_t)told->length);
+	uint32_t head = htole32((uint32_t)reports->length);
 
 	return write(memfd, &head, sizeof head) == sizeof head &&
-	                       write(memfd, told->bytes, told->length) == (ssize_t)told->length
+	                       write(memfd, reports->bytes, reports->length) ==
+	                               (ssize_t)reports->length
 	               ? 0
 	               : -EIO;
 }
 
 static int encode(const struct listing *listing, const struct decider_record *from)
 {
-	struct told *told = listing->told;
-	int r = listing->of_usage ? tell_usage(from, &told->message)
-	                          : tell_sandbox(&from->record, &told->message);
+	struct reports *reports = listing->reports;
+	int r = listing->of_usage ? report_usage(from, &reports->message)
+	                          : report_sandbox(&from->record, &reports->message);
 
-	return r == 0 ? message_encode(&told->message, told->bytes, sizeof told->bytes,
-	                               &told->length)
+	return r == 0 ? message_encode(&reports->message, reports->bytes, sizeof reports->bytes,
+	                               &reports->length)
 	              : r;
 }
 
@@ -170,13 +172,13 @@ static int encode(const struct listing *listing, const struct decider_record *fr
  * If a record cannot be encoded, retries without the values of its plan. A compromised decider must
  * not be able to hide its sandbox, or those behind it in the list, by what it puts into a plan.
  */
-static int add(void *userdata, const struct decider_record *from)
+static int decider_manage_add(void *userdata, const struct decider_record *from)
 {
 	struct listing *listing = userdata;
 	const struct record *record = &from->record;
-	const struct told *told = listing->told;
+	const struct reports *reports = listing->reports;
 
-	if (!fits(listing->asked, record))
+	if (!decider_manage_fits(listing->asked, record))
 		return 0;
 	listing->rests = listing->of_usage && record->state != SANDBOX_RUNNING &&
 	                 record->state != SANDBOX_PAUSED;
@@ -185,40 +187,40 @@ static int add(void *userdata, const struct decider_record *from)
 	if (encode(listing, from) < 0) {
 		struct decider_record known = *from;
 
-		tell_without_plan(&known.record);
+		report_without_plan(&known.record);
 		if (encode(listing, &known) < 0)
 			return 0;
 	}
 	listing->count++;
-	return write_item(listing->memfd, told);
+	return write_item(listing->memfd, reports);
 }
 
 /* Answers with all records that fit the request, in the format of PROTOCOL.md, "listing". */
-static int list(const struct manage_asked *asked, struct yett_error *error)
+static int decider_manage_list(const struct manage_asked *asked, struct yett_error *error)
 {
 	struct connection *c = asked->connection;
 	bool of_usage = asked->action == MANAGE_USAGE;
-	_cleanup_free_ struct told *told = malloc(sizeof *told);
+	_cleanup_free_ struct reports *reports = malloc(sizeof *reports);
 	_cleanup_fd_ int memfd = memfd_create("yett-listing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct listing listing = {
-		.asked = asked, .told = told, .memfd = memfd, .of_usage = of_usage};
+		.asked = asked, .reports = reports, .memfd = memfd, .of_usage = of_usage};
 	struct decider_records wanted = {.of_all = asked->scope != SCOPE_OWN,
 	                                 .with_usage = of_usage};
 	struct finding found;
-	int r = memfd < 0 || !told ? -ENOMEM : 0;
+	int r = memfd < 0 || !reports ? -ENOMEM : 0;
 
 	/* Have the monitor read the control groups of the requested sandbox only. */
 	if (r == 0 && of_usage && asked->scope == SCOPE_ONE) {
-		r = look_up(asked, &found, error);
+		r = decider_manage_look_up(asked, &found, error);
 		if (r == 0)
 			memcpy(wanted.id, found.record.id, sizeof wanted.id);
 	}
 	if (r == 0)
-		r = each_record(&wanted, add, &listing, error);
+		r = each_record(&wanted, decider_manage_add, &listing, error);
 	if (r == 0 && asked->scope == SCOPE_ONE && listing.count == 0)
 		return listing.rests
 		               ? error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox does not run")
-		               : not_found(asked, error);
+		               : decider_manage_not_found(asked, error);
 	if (r == 0)
 		r = fd_seal(memfd);
 	if (r > 0)
@@ -231,7 +233,7 @@ static int list(const struct manage_asked *asked, struct yett_error *error)
 	return 0;
 }
 
-static int tell_totals(const struct manage_asked *asked, struct yett_error *error)
+static int decider_manage_report_totals(const struct manage_asked *asked, struct yett_error *error)
 {
 	struct connection *c = asked->connection;
 	struct decider_answer answer;
@@ -247,7 +249,7 @@ static int tell_totals(const struct manage_asked *asked, struct yett_error *erro
 static int detach(const struct manage_asked *asked, struct yett_error *error)
 {
 	struct finding found;
-	int r = find(asked, &found, error);
+	int r = decider_manage_find(asked, &found, error);
 
 	return r == 0 ? sandboxes_detach(asked->connection, asked->sequence, found.record.id, error)
 	              : r;
@@ -257,7 +259,7 @@ static int ask_supervisor(const struct manage_asked *asked, struct yett_error *e
 {
 	struct supervisor_request request = {.action = asked->action, .states = asked->row->states};
 	struct finding found;
-	int r = find(asked, &found, error);
+	int r = decider_manage_find(asked, &found, error);
 
 	return r == 0 ? sandboxes_ask(asked->connection, &found.record, request, asked->sequence,
 	                              error)
@@ -266,7 +268,7 @@ static int ask_supervisor(const struct manage_asked *asked, struct yett_error *e
 
 /* --- network rules of a sandbox --------------------------------------------------------------- */
 
-static int read_rules(int memory, struct egress_rules **ret_rules)
+static int decider_manage_read_rules(int memory, struct egress_rules **ret_rules)
 {
 	_cleanup_free_ struct egress_rules *rules = malloc(EGRESS_RULES_SIZE_MAX);
 	ssize_t size = rules ? pread(memory, rules, EGRESS_RULES_SIZE_MAX, 0) : -1;
@@ -284,8 +286,8 @@ static int read_rules(int memory, struct egress_rules **ret_rules)
  * `policy` is the policy from which the rule was taken, for the file and line of the rule; NULL:
  * that policy is no longer in force.
  */
-static int tell_rule(struct message *message, const struct net_record *record,
-                     const struct policy *policy)
+static int report_rule(struct message *message, const struct net_record *record,
+                       const struct policy *policy)
 {
 	struct message_reach *reach = &message_begin(message, MESSAGE_REACH)->reach;
 	struct policy_place place = policy ? rules_place(policy, record) : (struct policy_place){0};
@@ -303,26 +305,26 @@ static int tell_rule(struct message *message, const struct net_record *record,
 	              : r;
 }
 
-static int list_rules(const struct egress_rules *rules, const struct policy *policy, int memfd,
-                      uint32_t *ret_count)
+static int decider_manage_list_rules(const struct egress_rules *rules, const struct policy *policy,
+                                     int memfd, uint32_t *ret_count)
 {
 	const struct net_list *list = (const struct net_list *)rules->list;
 	const struct net_record *record = NULL;
-	_cleanup_free_ struct told *told = malloc(sizeof *told);
-	int r = told ? 0 : -ENOMEM;
+	_cleanup_free_ struct reports *reports = malloc(sizeof *reports);
+	int r = reports ? 0 : -ENOMEM;
 
 	for (*ret_count = 0; r == 0 && (record = net_list_next(list, record));) {
 		/* Rules about a proxy say how to connect, not what may be reached. */
 		if (record->list > NET_LIST_ASK)
 			continue;
 		++*ret_count;
-		r = tell_rule(&told->message, record,
-		              rules->generation == policy->generation ? policy : NULL);
+		r = report_rule(&reports->message, record,
+		                rules->generation == policy->generation ? policy : NULL);
 		if (r == 0)
-			r = message_encode(&told->message, told->bytes, sizeof told->bytes,
-			                   &told->length);
+			r = message_encode(&reports->message, reports->bytes, sizeof reports->bytes,
+			                   &reports->length);
 		if (r == 0)
-			r = write_item(memfd, told);
+			r = write_item(memfd, reports);
 	}
 	return r < 0 ? r : fd_seal(memfd);
 }
@@ -332,10 +334,10 @@ int manage_list_rules(struct connection *c, int memory, uint32_t changes, struct
 	_cleanup_fd_ int memfd = memfd_create("yett-listing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	_cleanup_free_ struct egress_rules *rules = NULL;
 	uint32_t count;
-	int r = memfd < 0 ? -errno : read_rules(memory, &rules);
+	int r = memfd < 0 ? -errno : decider_manage_read_rules(memory, &rules);
 
 	if (r == 0)
-		r = list_rules(rules, c->policy, memfd, &count);
+		r = decider_manage_list_rules(rules, c->policy, memfd, &count);
 	if (r < 0) {
 		error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the rules cannot be listed: %s",
 		          strerror(-r));
@@ -357,7 +359,7 @@ static int find_network(const struct manage_asked *asked, struct finding *ret_fi
                         struct yett_error *error)
 {
 	const struct record *record = &ret_finding->record;
-	int r = find(asked, ret_finding, error);
+	int r = decider_manage_find(asked, ret_finding, error);
 
 	if (r == 0 && record->uid != asked->verified->peer->uid)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
@@ -408,7 +410,7 @@ static int change_rules(const struct manage_asked *asked, struct yett_error *err
 	if (r == 0 && c->begin->by_port)
 		r = fit_network(c->policy, &decision, c->begin->is_rootless, error);
 	if (r == 0)
-		r = sandboxes_tell_rules(c, &decision, error);
+		r = sandboxes_report_rules(c, &decision, error);
 	if (r < 0)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the rules cannot be made: %s",
 		                 strerror(-r));
@@ -421,8 +423,13 @@ static int change_rules(const struct manage_asked *asked, struct yett_error *err
 
 static const struct manage_row rows[] = {
 	/* name; who: SCOPE_ONE, SCOPE_OWN, SCOPE_EVERYBODY; sends_memory; states; handle */
-	[MANAGE_LIST] = {"list", {WHO_NOBODY, WHO_MANAGER, WHO_ADMINISTRATOR}, true, 0, list},
-	[MANAGE_INSPECT] = {"inspect", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, 0, list},
+	[MANAGE_LIST] = {"list",
+                         {WHO_NOBODY, WHO_MANAGER, WHO_ADMINISTRATOR},
+                         true,
+                         0,
+                         decider_manage_list},
+	[MANAGE_INSPECT] =
+		{"inspect", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, 0, decider_manage_list},
 	[MANAGE_ATTACH] = {"attach",
                            {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},
                            false,
@@ -437,14 +444,21 @@ static const struct manage_row rows[] = {
 		{"kill", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING, ask_supervisor},
 	[MANAGE_DESTROY] =
 		{"destroy", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, ANY, ask_supervisor},
-	[MANAGE_USAGE] = {"usage", {WHO_MANAGER, WHO_MANAGER, WHO_ADMINISTRATOR}, true, 0, list},
+	[MANAGE_USAGE] = {"usage",
+                          {WHO_MANAGER, WHO_MANAGER, WHO_ADMINISTRATOR},
+                          true,
+                          0,
+                          decider_manage_list},
 	[MANAGE_FOLLOW] = {"follow",
                            {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},
                            false,
                            RUNNING | PAUSED,
                            ask_supervisor},
-	[MANAGE_TOTALS] =
-		{"totals", {WHO_NOBODY, WHO_ADMINISTRATOR, WHO_NOBODY}, false, 0, tell_totals},
+	[MANAGE_TOTALS] = {"totals",
+                           {WHO_NOBODY, WHO_ADMINISTRATOR, WHO_NOBODY},
+                           false,
+                           0,
+                           decider_manage_report_totals},
 	[MANAGE_PLAN] = {"plan", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, ANY, ask_supervisor},
 	[MANAGE_RULES] = {"rules",
                           {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},
@@ -524,7 +538,7 @@ int manage_find_own(struct connection *c, const struct verified *verified, const
 	if (r == 0)
 		r = sandboxes_check(c, error);
 	if (r == 0)
-		r = find(&asked, &found, error);
+		r = decider_manage_find(&asked, &found, error);
 	if (r != 0)
 		return r;
 	if (found.record.uid != verified->peer->uid)

@@ -39,7 +39,8 @@ static const char *const proc_masked[] = {
 };
 
 /* `field` names the part of the request or policy that contains `text`. */
-static void refuse(struct planning *p, const char *field, const char *text, const char *problem)
+static void planning_refuse(struct planning *p, const char *field, const char *text,
+                            const char *problem)
 {
 	if (p->r)
 		return;
@@ -47,7 +48,7 @@ static void refuse(struct planning *p, const char *field, const char *text, cons
 	error_detail(p->error, "%s", field);
 }
 
-static void add_text(struct planning *p, const char *string, struct plan_text *text)
+static void planning_add_text(struct planning *p, const char *string, struct plan_text *text)
 {
 	if (!p->r && plan_add_text(p->plan, string, text) < 0)
 		p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
@@ -55,24 +56,26 @@ static void add_text(struct planning *p, const char *string, struct plan_text *t
 }
 
 /* Never NULL: after a failure returns the last slot of the table, whose content does not matter. */
-static struct plan_step *add_step(struct planning *p, enum plan_step_kind kind, const char *target)
+static struct plan_step *planning_add_step(struct planning *p, enum plan_step_kind kind,
+                                           const char *target)
 {
 	struct plan_step *step = p->r ? NULL : plan_add_step(p->plan, kind);
 
 	if (!step) {
-		refuse(p, "the plan", target, "is one part too many");
+		planning_refuse(p, "the plan", target, "is one part too many");
 		return &p->plan->steps[PLAN_STEPS_MAX - 1];
 	}
-	add_text(p, target, &step->target);
+	planning_add_text(p, target, &step->target);
 	return step;
 }
 
-static void add_place(struct planning *p, struct policy_place place, struct plan_text *text)
+static void planning_add_place(struct planning *p, struct policy_place place,
+                               struct plan_text *text)
 {
 	char line[512];
 
 	(void)units_append(line, sizeof line, "%s:%u", place.file, place.line);
-	add_text(p, line, text);
+	planning_add_text(p, line, text);
 }
 
 /*
@@ -103,8 +106,8 @@ static struct plan_step *add_mount(struct planning *p, enum plan_step_kind kind,
 	if (!p->r && !problem && has_mount(p, target))
 		problem = "is the target of two mounts";
 	if (problem)
-		refuse(p, field, target, problem);
-	return add_step(p, kind, target ? target : "");
+		planning_refuse(p, field, target, problem);
+	return planning_add_step(p, kind, target ? target : "");
 }
 
 static struct plan_step *add_tmpfs(struct planning *p, const char *target, uint64_t size_bytes,
@@ -130,8 +133,8 @@ static void add_profile_mounts(struct planning *p)
 		                            "tmpfs of the profile");
 
 		step->writable = mount->writable;
-		add_text(p, mount->source, &step->source);
-		add_place(p, mount->place, &step->from);
+		planning_add_text(p, mount->source, &step->source);
+		planning_add_place(p, mount->place, &step->from);
 	}
 }
 
@@ -140,8 +143,8 @@ static void add_profile_mounts(struct planning *p)
  * located, or the paths of sockets. Just "*" if a list has that item. In paths of sockets, "%u" is
  * replaced with the caller's uid.
  */
-static struct plan_text add_rules(struct planning *p, const struct policy_list *first,
-                                  const struct policy_list *second)
+static struct plan_text planning_add_rules(struct planning *p, const struct policy_list *first,
+                                           const struct policy_list *second)
 {
 	const struct policy_list *lists[] = {first, second};
 	struct plan_text rules = {0};
@@ -156,12 +159,12 @@ static struct plan_text add_rules(struct planning *p, const struct policy_list *
 			                          : NULL;
 
 			if (strcmp(item, "*") == 0) {
-				add_text(p, item, &rules);
+				planning_add_text(p, item, &rules);
 				return rules;
 			}
 			if (used + strlen(item) + (uid ? 12 : 2) > sizeof text)
-				refuse(p, "the grant", p->decision->grant->name,
-				       "names too many directories");
+				planning_refuse(p, "the grant", p->decision->grant->name,
+				                "names too many directories");
 			used += units_append(text + used, sizeof text - used, "%s%.*s",
 			                     used ? "\n" : "",
 			                     uid ? (int)(uid - item) : (int)strlen(item), item);
@@ -169,7 +172,7 @@ static struct plan_text add_rules(struct planning *p, const struct policy_list *
 				used += units_append(text + used, sizeof text - used, "%u%s",
 				                     p->decision->verified->peer->uid, uid + 2);
 		}
-	add_text(p, text, &rules);
+	planning_add_text(p, text, &rules);
 	return rules;
 }
 
@@ -192,11 +195,12 @@ static void check_layers(struct planning *p)
 		if (step->layer == PLAN_LAYER_STORE &&
 		    (stores != 1 || !has_mount(p, target) ||
 		     find_mount(p, target)->layer != PLAN_LAYER_SOURCE))
-			refuse(p, "a store of the request", target,
-			       "is not the target of one copy-on-write share");
+			planning_refuse(p, "a store of the request", target,
+			                "is not the target of one copy-on-write share");
 		if (step->layer == PLAN_LAYER_SOURCE && stores + (step->size_bytes != 0) != 1)
-			refuse(p, "a copy-on-write share of the request", target,
-			       "has not one place for what is changed: a store or a tmpfs");
+			planning_refuse(
+				p, "a copy-on-write share of the request", target,
+				"has not one place for what is changed: a store or a tmpfs");
 	}
 }
 
@@ -234,9 +238,9 @@ static void add_request_mounts(struct planning *p)
 	const struct policy_grant *grant = p->decision->grant;
 	const struct policy_list none = {0};
 	struct plan_text rules[] = {
-		[SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
-		[SHARE_RW] = add_rules(p, &grant->share_rw, &none),
-		[SHARE_SOCKET] = add_rules(p, &grant->sockets, &none),
+		[SHARE_RO] = planning_add_rules(p, &grant->share_ro, &grant->share_rw),
+		[SHARE_RW] = planning_add_rules(p, &grant->share_rw, &none),
+		[SHARE_SOCKET] = planning_add_rules(p, &grant->sockets, &none),
 		[SHARE_STORE] = {0},
 	};
 	const struct policy_place places[] = {[SHARE_RO] = grant->places[POLICY_KEY_SHARE_RO],
@@ -250,10 +254,11 @@ static void add_request_mounts(struct planning *p)
 
 	if (create->shares_count != p->decision->verified->fd_count ||
 	    create->shares_count > MESSAGE_SHARES_MAX)
-		refuse(p, "shares", "the list", "does not have one share for each descriptor");
+		planning_refuse(p, "shares", "the list",
+		                "does not have one share for each descriptor");
 	rules[SHARE_COW] = rules[SHARE_RO]; /* the source itself is never changed */
 	/* A store may be located anywhere: root checks that the directory belongs to the caller. */
-	add_text(p, "*", &rules[SHARE_STORE]);
+	planning_add_text(p, "*", &rules[SHARE_STORE]);
 	for (uint32_t i = 0; !p->r && i < create->shares_count; i++) {
 		const struct message_share *share = &create->shares[i];
 		const char *target = message_text(p->request, share->target);
@@ -261,11 +266,11 @@ static void add_request_mounts(struct planning *p)
 
 		(void)units_append(field, sizeof field, "share %u", i + 1);
 		step = share->mode == SHARE_STORE && target
-		               ? add_step(p, PLAN_SHARE, target)
+		               ? planning_add_step(p, PLAN_SHARE, target)
 		               : add_mount(p, PLAN_SHARE, target, field);
 		if (!is_its_own(create, i) || share->mode > SHARE_STORE) {
-			refuse(p, field, plan_text(p->plan, step->target),
-			       "names a descriptor that did not come or is used twice");
+			planning_refuse(p, field, plan_text(p->plan, step->target),
+			                "names a descriptor that did not come or is used twice");
 			return;
 		}
 		step->fd = share->fd;
@@ -274,8 +279,8 @@ static void add_request_mounts(struct planning *p)
 		step->writable = share->mode == SHARE_RW || step->layer;
 		step->is_socket = share->mode == SHARE_SOCKET;
 		step->source = rules[share->mode];
-		add_place(p, places[share->mode].file ? places[share->mode] : grant->place,
-		          &step->from);
+		planning_add_place(p, places[share->mode].file ? places[share->mode] : grant->place,
+		                   &step->from);
 	}
 	for (uint32_t i = 0; !p->r && i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++) {
 		(void)units_append(field, sizeof field, "tmpfs %u", i + 1);
@@ -377,9 +382,10 @@ static void check_pinned(struct planning *p, const char *path, uint32_t end, con
 				          (mount->writable || mount->kind == PLAN_TMPFS);
 		}
 		if (is_open)
-			refuse(p, field, path,
-			       "cannot be kept from a program that may rename a directory above it: share that one on "
-			       "its own");
+			planning_refuse(
+				p, field, path,
+				"cannot be kept from a program that may rename a directory above it: share that one on "
+				"its own");
 	}
 }
 
@@ -432,7 +438,7 @@ static void add_pins(struct planning *p, const struct plan_step *share, const ch
 		(void)units_append(above, sizeof above, "%.*s", (int)(slash - path), path);
 		if (has_mount(p, above))
 			continue;
-		step = add_step(p, PLAN_PIN, above);
+		step = planning_add_step(p, PLAN_PIN, above);
 		step->optional = step->writable = true;
 	}
 }
@@ -446,7 +452,7 @@ static void add_cover(struct planning *p, enum plan_step_kind kind, const char *
 	struct plan_step *there = find_mount(p, path);
 
 	if (!there) {
-		add_step(p, kind, path)->optional = true;
+		planning_add_step(p, kind, path)->optional = true;
 	} else if (there->kind == PLAN_PIN || there->kind == PLAN_READ_ONLY) {
 		there->kind = kind;
 		there->writable = false;
@@ -454,8 +460,8 @@ static void add_cover(struct planning *p, enum plan_step_kind kind, const char *
 }
 
 /* Adds steps for the masks or the read-only paths of the request. */
-static void add_asked(struct planning *p, enum plan_step_kind kind, const struct text *paths,
-                      uint32_t count, uint32_t end)
+static void planning_add_asked(struct planning *p, enum plan_step_kind kind,
+                               const struct text *paths, uint32_t count, uint32_t end)
 {
 	const char *field = kind == PLAN_MASK ? "masks" : "read_only";
 
@@ -465,8 +471,8 @@ static void add_asked(struct planning *p, enum plan_step_kind kind, const struct
 		const struct plan_step *around;
 
 		if (problem || !is_in_share(p, path, end)) {
-			refuse(p, field, path ? path : "",
-			       problem ? problem : "is not inside a share of the request");
+			planning_refuse(p, field, path ? path : "",
+			                problem ? problem : "is not inside a share of the request");
 			return;
 		}
 		around = find_around(p, path, end);
@@ -487,8 +493,8 @@ static void add_covers(struct planning *p, const struct text *masks, uint32_t ma
 {
 	uint32_t end = p->plan->steps_count;
 
-	add_asked(p, PLAN_READ_ONLY, read_only, read_only_count, end);
-	add_asked(p, PLAN_MASK, masks, masks_count, end);
+	planning_add_asked(p, PLAN_READ_ONLY, read_only, read_only_count, end);
+	planning_add_asked(p, PLAN_MASK, masks, masks_count, end);
 	for (uint32_t i = p->mounts; !p->r && i < end; i++) {
 		const char *target = plan_text(p->plan, p->plan->steps[i].target);
 
@@ -513,7 +519,7 @@ static void sort_mounts(struct planning *p)
 			             "a read-only share in a writable one");
 }
 
-static void add_mounts(struct planning *p)
+static void planning_add_mounts(struct planning *p)
 {
 	const struct message_create *create = &p->request->body.create;
 
@@ -532,15 +538,15 @@ static void add_protected(struct planning *p, enum plan_step_kind kind, const ch
                           const struct policy_list *list, uint32_t end)
 {
 	for (; *proc; proc++)
-		add_step(p, kind, *proc)->optional = true;
+		planning_add_step(p, kind, *proc)->optional = true;
 	for (size_t i = 0; !p->r && i < list->count; i++) {
-		struct plan_step *step = add_step(p, kind, list->items[i]);
+		struct plan_step *step = planning_add_step(p, kind, list->items[i]);
 
 		check_pinned(p, list->items[i], end,
 		             kind == PLAN_MASK ? "mask of the profile"
 		                               : "read_only of the profile");
 		step->optional = true;
-		add_place(p, list->places[i], &step->from);
+		planning_add_place(p, list->places[i], &step->from);
 	}
 }
 
@@ -553,7 +559,7 @@ static const char *passwd_field(const char *text, const char *otherwise)
 	return *text ? text : otherwise;
 }
 
-static void add_names(struct planning *p)
+static void planning_add_names(struct planning *p)
 {
 	struct plan *plan = p->plan;
 	const struct peer *peer = p->decision->verified->peer;
@@ -572,12 +578,14 @@ static void add_names(struct planning *p)
 		home = "/";
 	for (size_t i = 0; i < profile->system.count; i++)
 		home = policy_path_is_in(home, profile->system.items[i]) ? "/" : home;
-	add_text(p, is_root ? "root" : passwd_field(peer->names.user, "user"), &plan->user_name);
-	add_text(p, is_root ? "root" : passwd_field(peer->names.group, "user"), &plan->group_name);
-	add_text(p, home, &plan->home);
-	add_text(p, passwd_field(peer->names.shell, "/bin/sh"), &plan->shell);
-	add_text(p, profile->apparmor_profile, &plan->label);
-	add_text(p, profile->selinux_type, &plan->selinux_type);
+	planning_add_text(p, is_root ? "root" : passwd_field(peer->names.user, "user"),
+	                  &plan->user_name);
+	planning_add_text(p, is_root ? "root" : passwd_field(peer->names.group, "user"),
+	                  &plan->group_name);
+	planning_add_text(p, home, &plan->home);
+	planning_add_text(p, passwd_field(peer->names.shell, "/bin/sh"), &plan->shell);
+	planning_add_text(p, profile->apparmor_profile, &plan->label);
+	planning_add_text(p, profile->selinux_type, &plan->selinux_type);
 	plan->label_required = profile->label == POLICY_LABEL_REQUIRED;
 	for (size_t i = 0; i < profile->devices.count; i++)
 		used += units_append(
@@ -588,11 +596,11 @@ static void add_names(struct planning *p)
 			plan->weaker + used, sizeof plan->weaker - used,
 			"%sby the network of the host: it reaches all that the host reaches, and what listens on 127.0.0.1",
 			used ? "; " : "");
-	add_text(p, profile->name, &plan->profile_name);
-	add_place(p, profile->place, &plan->profile_place);
-	add_text(p, p->decision->grant->name, &plan->grant_name);
-	add_place(p, p->decision->grant->place, &plan->grant_place);
-	add_text(p, asked_describe(p->decision->verified->request, asked), &plan->asked);
+	planning_add_text(p, profile->name, &plan->profile_name);
+	planning_add_place(p, profile->place, &plan->profile_place);
+	planning_add_text(p, p->decision->grant->name, &plan->grant_name);
+	planning_add_place(p, p->decision->grant->place, &plan->grant_place);
+	planning_add_text(p, asked_describe(p->decision->verified->request, asked), &plan->asked);
 }
 
 /*
@@ -621,10 +629,10 @@ static void add_environment(struct planning *p)
 		(void)units_append(entry, sizeof entry, "%s%s", own[i].name,
 		                   plan_text(plan, own[i].value));
 		if (!is_set)
-			add_text(p, entry, &plan->env[plan->env_count++]);
+			planning_add_text(p, entry, &plan->env[plan->env_count++]);
 	}
 	for (size_t i = 0; i < profile->count && plan->env_count < PLAN_ENV_MAX; i++)
-		add_text(p, profile->items[i], &plan->env[plan->env_count++]);
+		planning_add_text(p, profile->items[i], &plan->env[plan->env_count++]);
 }
 
 static void fill_numbers(struct planning *p, const struct policy *policy)
@@ -694,14 +702,14 @@ static void add_commands(struct planning *p)
 
 	if (!p->plan->life.command_max_ms)
 		return;
-	add_text(p, by ? authorize_section(by) : "profile", &p->plan->command_section);
-	add_text(p, by ? by->name : profile->name, &p->plan->command_name);
-	add_place(p, by ? by->places[POLICY_KEY_COMMAND] : profile->command_places[1],
-	          &p->plan->command_place);
+	planning_add_text(p, by ? authorize_section(by) : "profile", &p->plan->command_section);
+	planning_add_text(p, by ? by->name : profile->name, &p->plan->command_name);
+	planning_add_place(p, by ? by->places[POLICY_KEY_COMMAND] : profile->command_places[1],
+	                   &p->plan->command_place);
 }
 
 /* Adds the life times, the name, the principal and the labels. */
-static void add_life(struct planning *p)
+static void planning_add_life(struct planning *p)
 {
 	const struct message_create *create = &p->request->body.create;
 	const char *name = message_text(p->request, create->name);
@@ -710,27 +718,27 @@ static void add_life(struct planning *p)
 	p->plan->life = p->decision->life;
 	add_commands(p);
 	if (name && looks_like_an_id(name))
-		refuse(p, "name", name, "could be the id of another sandbox");
-	add_text(p, name ? name : "", &p->plan->name);
-	add_text(p, p->decision->verified->principal, &p->plan->principal);
+		planning_refuse(p, "name", name, "could be the id of another sandbox");
+	planning_add_text(p, name ? name : "", &p->plan->name);
+	planning_add_text(p, p->decision->verified->principal, &p->plan->principal);
 	for (uint32_t i = 0; i < create->labels_count && i < PLAN_LABELS_MAX; i++) {
 		const char *label = message_text(p->request, create->labels[i]);
 		size_t key = label ? strcspn(label, "=") + 1 : 0;
 
 		if (!label) {
-			refuse(p, "labels", "", "is no text");
+			planning_refuse(p, "labels", "", "is no text");
 			return;
 		}
 		for (uint32_t j = 0; j < i; j++)
 			if (strncmp(plan_text(p->plan, p->plan->labels[j]), label, key) == 0)
-				refuse(p, "labels", label, "has the key of another label");
+				planning_refuse(p, "labels", label, "has the key of another label");
 		if (label[0] == PLAN_ANNOTATION && label[1] == '=')
-			refuse(p, "labels", label, "has no key");
+			planning_refuse(p, "labels", label, "has no key");
 		used += strlen(label) + 1;
 		if (used > PLAN_LABELS_SIZE)
-			refuse(p, "labels", "labels and annotations",
-			       "have more than 2,560 bytes together");
-		add_text(p, label, &p->plan->labels[p->plan->labels_count++]);
+			planning_refuse(p, "labels", "labels and annotations",
+			                "have more than 2,560 bytes together");
+		planning_add_text(p, label, &p->plan->labels[p->plan->labels_count++]);
 	}
 }
 
@@ -740,29 +748,29 @@ static void add_hostname(struct planning *p)
 	const char *problem = name && *name ? policy_hostname_problem(name) : NULL;
 
 	if (problem)
-		refuse(p, "hostname", name, problem);
-	add_text(p, name && *name ? name : p->decision->profile->hostname,
-	         &add_step(p, PLAN_HOSTNAME, "")->source);
+		planning_refuse(p, "hostname", name, problem);
+	planning_add_text(p, name && *name ? name : p->decision->profile->hostname,
+	                  &planning_add_step(p, PLAN_HOSTNAME, "")->source);
 }
 
 /* Adds the steps from `first` to `last`, which have no values. */
 static void add_plain_steps(struct planning *p, enum plan_step_kind first, enum plan_step_kind last)
 {
 	for (unsigned kind = first; kind <= last; kind++)
-		(void)add_step(p, kind, "");
+		(void)planning_add_step(p, kind, "");
 }
 
 /* Adds a step that enforces a bound over all sandboxes of the user, with the grant that sets it. */
 static void add_bound(struct planning *p, enum plan_step_kind kind, enum policy_key key)
 {
 	const struct policy_grant *grant = p->decision->bounds[key].by;
-	struct plan_step *step = add_step(p, kind, "");
+	struct plan_step *step = planning_add_step(p, kind, "");
 
 	if (!grant)
 		return;
-	add_text(p, authorize_section(grant), &step->target);
-	add_text(p, grant->name, &step->source);
-	add_place(p, grant->places[key], &step->from);
+	planning_add_text(p, authorize_section(grant), &step->target);
+	planning_add_text(p, grant->name, &step->source);
+	planning_add_place(p, grant->places[key], &step->from);
 }
 
 #define NETWORK_TEXT_SIZE 2048
@@ -795,15 +803,15 @@ int planning_make(const struct policy *policy, const struct decision *decision,
 	memset(ret_plan, 0, offsetof(struct plan, arena));
 	memcpy(ret_plan->id, id, PLAN_ID_SIZE - 1);
 	fill_numbers(&p, policy);
-	add_names(&p);
-	add_life(&p);
+	planning_add_names(&p);
+	planning_add_life(&p);
 	add_environment(&p);
 	add_bound(&p, PLAN_SLOT, POLICY_KEY_SANDBOXES);
 	add_bound(&p, PLAN_CGROUP, POLICY_KEY_USER_MEMORY);
 	add_plain_steps(&p, PLAN_CGROUP + 1, PLAN_NAMESPACES);
-	add_step(&p, PLAN_ROOT, "")->size_bytes = profile->tmp_size_bytes;
+	planning_add_step(&p, PLAN_ROOT, "")->size_bytes = profile->tmp_size_bytes;
 	add_plain_steps(&p, PLAN_PROC, PLAN_ETC);
-	add_mounts(&p);
+	planning_add_mounts(&p);
 	mounts_end = ret_plan->steps_count;
 	add_protected(&p, PLAN_READ_ONLY, proc_read_only, &profile->read_only, mounts_end);
 	add_protected(&p, PLAN_MASK, proc_masked, &profile->mask, mounts_end);
@@ -833,11 +841,11 @@ static bool is_reached_later(const struct planning *p, const char *target)
 	return false;
 }
 
-static void check_place(struct planning *p, const char *field, const char *target)
+static void planning_check_place(struct planning *p, const char *field, const char *target)
 {
 	if (p->r || is_reached_later(p, target))
 		return;
-	refuse(p, field, target, "is no place for what is mounted, or taken off, later");
+	planning_refuse(p, field, target, "is no place for what is mounted, or taken off, later");
 	error_mend(p->error, "take a place below /mnt, /tmp, /var/tmp, /run or the home");
 }
 
@@ -849,7 +857,7 @@ static bool is_in_list(const struct policy_list *list, const char *path)
 	return false;
 }
 
-static bool is_protected(const struct policy_profile *profile, const char *path)
+static bool planning_is_protected(const struct policy_profile *profile, const char *path)
 {
 	return is_in_list(&profile->read_only, path) || is_in_list(&profile->mask, path);
 }
@@ -863,11 +871,11 @@ static void check_mount(struct planning *p, const struct plan_step *step)
 	const char *target = plan_text(p->plan, step->target);
 
 	if (!p->r && step->kind == PLAN_TMPFS)
-		refuse(p, "tmpfs", target,
-		       "is of the sandbox's making, and nothing to be mounted later");
-	if (!p->r && is_protected(p->decision->profile, target))
-		refuse(p, "shares", target, "is protected by the profile");
-	check_place(p, "shares", target);
+		planning_refuse(p, "tmpfs", target,
+		                "is of the sandbox's making, and nothing to be mounted later");
+	if (!p->r && planning_is_protected(p->decision->profile, target))
+		planning_refuse(p, "shares", target, "is protected by the profile");
+	planning_check_place(p, "shares", target);
 }
 
 /* Covers are mounts, too: refuse to unmount a path that the profile protects or mounts. */
@@ -879,13 +887,13 @@ static void add_unmount(struct planning *p, const char *target, const char *fiel
 	for (size_t i = 0; !problem && i < profile->mounts_count; i++)
 		problem =
 			strcmp(profile->mounts[i].target, target) == 0 ? "is the profile's" : NULL;
-	if (!problem && is_protected(profile, target))
+	if (!problem && planning_is_protected(profile, target))
 		problem = "is protected by the profile";
 	if (problem)
-		refuse(p, field, target ? target : "", problem);
+		planning_refuse(p, field, target ? target : "", problem);
 	else
-		check_place(p, field, target);
-	(void)add_step(p, PLAN_UNMOUNT, target ? target : "");
+		planning_check_place(p, field, target);
+	(void)planning_add_step(p, PLAN_UNMOUNT, target ? target : "");
 }
 
 /* Covers the paths of `list`, which the profile protects, that are inside a share of this plan. */
@@ -902,12 +910,13 @@ static void add_protected_inside(struct planning *p, enum plan_step_kind kind,
 			check_pinned(p, list->items[i], end,
 			             kind == PLAN_MASK ? "mask of the profile"
 			                               : "read_only of the profile");
-			add_step(p, kind, list->items[i])->optional = true;
+			planning_add_step(p, kind, list->items[i])->optional = true;
 			break;
 		}
 }
 
-/* Needs no check_place(): a refreshed overlay shows only its layers, which were visible before. */
+/* Needs no planning_check_place(): a refreshed overlay shows only its layers, which were visible
+ * before. */
 static void add_refresh(struct planning *p, const char *target)
 {
 	const char *problem = !target                    ? "is no text"
@@ -915,8 +924,8 @@ static void add_refresh(struct planning *p, const char *target)
 	                                                 : policy_path_problem(target);
 
 	if (problem)
-		refuse(p, "refresh", target ? target : "", problem);
-	(void)add_step(p, PLAN_REFRESH, target ? target : "");
+		planning_refuse(p, "refresh", target ? target : "", problem);
+	(void)planning_add_step(p, PLAN_REFRESH, target ? target : "");
 }
 
 int planning_mount(const struct policy *policy, const struct decision *decision,
@@ -933,7 +942,7 @@ int planning_mount(const struct policy *policy, const struct decision *decision,
 	memcpy(ret_plan->id, id, PLAN_ID_SIZE - 1);
 	fill_numbers(&p, policy);
 	ret_plan->network = PLAN_NETWORK_NONE;
-	add_names(&p);
+	planning_add_names(&p);
 	add_bound(&p, PLAN_SLOT, POLICY_KEY_SANDBOXES);
 	add_bound(&p, PLAN_CGROUP, POLICY_KEY_USER_MEMORY);
 	for (size_t i = 0; !p.r && i < mount->unmount_count; i++)

@@ -117,8 +117,9 @@ static bool find_rule(const struct policy_rules *rules, uint32_t origin, struct 
 	return false;
 }
 
-static bool find_in(const struct policy *policy, const struct policy_rules *rules, uint32_t origin,
-                    struct policy_place *ret_place, char text[NET_RULE_TEXT_SIZE])
+static bool rules_find_in(const struct policy *policy, const struct policy_rules *rules,
+                          uint32_t origin, struct policy_place *ret_place,
+                          char text[NET_RULE_TEXT_SIZE])
 {
 	struct net_rule rule;
 
@@ -135,11 +136,14 @@ bool rules_find(const struct policy *policy, uint32_t origin, struct policy_plac
 	bool is_found = false;
 
 	for (size_t i = 0; !is_found && i < policy->profiles_count; i++)
-		is_found = find_in(policy, &policy->profiles[i].allow, origin, ret_place, text) ||
-		           find_in(policy, &policy->profiles[i].deny, origin, ret_place, text);
+		is_found =
+			rules_find_in(policy, &policy->profiles[i].allow, origin, ret_place,
+		                      text) ||
+			rules_find_in(policy, &policy->profiles[i].deny, origin, ret_place, text);
 	for (size_t i = 0; !is_found && i < policy->grants_count; i++)
-		is_found = find_in(policy, &policy->grants[i].allow, origin, ret_place, text) ||
-		           find_in(policy, &policy->grants[i].deny, origin, ret_place, text);
+		is_found =
+			rules_find_in(policy, &policy->grants[i].allow, origin, ret_place, text) ||
+			rules_find_in(policy, &policy->grants[i].deny, origin, ret_place, text);
 	return is_found;
 }
 
@@ -171,7 +175,7 @@ static int add_request(struct net_list *list, size_t room, const struct decision
 }
 
 /* Adds the rules of the grant that requests may allow, as rules that can be asked about. */
-static int add_asked(struct net_list *list, size_t room, const struct net_list *allowed)
+static int rules_add_asked(struct net_list *list, size_t room, const struct net_list *allowed)
 {
 	const struct net_record *record = NULL;
 	struct net_rule rule;
@@ -208,7 +212,7 @@ int rules_make(const struct policy *policy, const struct decision *decision,
 	if (r == 0)
 		r = add_request(list, room, decision);
 	if (r == 0 && decision->asks)
-		r = add_asked(list, room, rules_of_policy(&grant->allow));
+		r = rules_add_asked(list, room, rules_of_policy(&grant->allow));
 	if (r < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0,
 		                 "the rules for the network are not rules, or too many together");

@@ -7,7 +7,7 @@
 #include "programs/decider/manage.h"
 #include "programs/decider/refuse_plan.h"
 #include "programs/decider/rules.h"
-#include "programs/decider/tell.h"
+#include "programs/decider/report.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #define SANDBOXES_MAX 4096 /* of one connection; a grant's max_sandboxes is the real bound */
 #define FILES_FREE    8    /* descriptors that answers may bring at once */
 
-static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
+static int sandboxes_add_sandbox(struct connection *c, const struct sandbox *sandbox)
 {
 	struct sandbox *sandboxes =
 		reallocarray(c->sandboxes, c->sandboxes_count + 1, sizeof *sandboxes);
@@ -51,7 +51,7 @@ static struct sandbox new_sandbox(uint64_t sequence, const char *id, const char 
  * The kernel drops descriptors that do not fit, and then the connection and all its sandboxes would
  * be lost. The limit is that of the helper's start; event streams use descriptors, too.
  */
-static bool has_room(void)
+static bool sandboxes_has_room(void)
 {
 	int taken[FILES_FREE];
 	size_t count = 0;
@@ -71,7 +71,7 @@ int sandboxes_check(const struct connection *c, struct yett_error *error)
 		*error = c->begin->no_host;
 		return (int)error->code;
 	}
-	if (!has_room())
+	if (!sandboxes_has_room())
 		return error_set(
 			error, YETT_E_RESOURCE_LIMIT, 0,
 			"a connection holds no more sandboxes and event streams than files may be open");
@@ -81,15 +81,15 @@ int sandboxes_check(const struct connection *c, struct yett_error *error)
 	                 SANDBOXES_MAX);
 }
 
-int sandboxes_tell_rules(const struct connection *c, const struct decision *decision,
-                         struct yett_error *error)
+int sandboxes_report_rules(const struct connection *c, const struct decision *decision,
+                           struct yett_error *error)
 {
 	_cleanup_free_ struct egress_rules *rules = NULL;
 	size_t size;
 	int r = rules_make(c->policy, decision, &rules, &size, error);
 
 	if (r == 0)
-		ask_tell_bytes(ACT_RULES, rules, size);
+		ask_report_bytes(ACT_RULES, rules, size);
 	return r;
 }
 
@@ -113,7 +113,7 @@ static int ask_with_plan(const struct connection *c, enum decider_act act,
  */
 static int await(struct connection *c, const struct sandbox *sandbox, struct yett_error *error)
 {
-	int r = add_sandbox(c, sandbox);
+	int r = sandboxes_add_sandbox(c, sandbox);
 
 	if (r < 0) {
 		fd_close(sandbox->supervisor);
@@ -130,7 +130,7 @@ int sandboxes_mount(struct connection *c, const struct record *record, uint64_t 
                     struct yett_error *error)
 {
 	struct sandbox sandbox =
-		new_sandbox(sequence, record->id, record->profile, tell_limits(&record->limits));
+		new_sandbox(sequence, record->id, record->profile, report_limits(&record->limits));
 	struct decider_answer answer;
 	struct ask_fds fds = {-1, -1};
 	int r = ask_with_plan(c, ACT_MOUNT, &answer, &fds, error);
@@ -152,13 +152,13 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 	int r = sandboxes_check(c, error);
 
 	if (r == 0 && plan_network_has_rules(plan->network))
-		r = sandboxes_tell_rules(c, decision, error);
+		r = sandboxes_report_rules(c, decision, error);
 	if (r == 0)
 		r = ask_with_plan(c, ACT_CREATE, &answer, &fds, error);
 	if (r != 0)
 		return r;
 	sandbox = new_sandbox(sequence, answer.id, decision->profile->name,
-	                      tell_limits(&plan->limits));
+	                      report_limits(&plan->limits));
 	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", plan->weaker);
 	sandbox.command_ms = plan->life.command_ms;
 	sandbox.command_max_ms = plan->life.command_max_ms;
@@ -235,7 +235,7 @@ int sandboxes_ask(struct connection *c, const struct record *record,
                   struct supervisor_request request, uint64_t sequence, struct yett_error *error)
 {
 	struct sandbox sandbox =
-		new_sandbox(sequence, record->id, record->profile, tell_limits(&record->limits));
+		new_sandbox(sequence, record->id, record->profile, report_limits(&record->limits));
 	struct decider_answer answer;
 	struct ask_fds fds;
 	int r;
@@ -253,7 +253,7 @@ int sandboxes_ask(struct connection *c, const struct record *record,
 		return r;
 	sandbox.supervisor = fds.first;
 	sandbox.channel = fds.second;
-	r = add_sandbox(c, &sandbox);
+	r = sandboxes_add_sandbox(c, &sandbox);
 	if (r == 0)
 		return 0;
 	fd_close(fds.first);
@@ -322,7 +322,7 @@ static void handle_lost(struct connection *c, struct sandbox *sandbox)
  * Reads the plan of a supervisor. After an upgrade the supervisor may be older than the decider:
  * then the plan has another size. Returns false for such a plan.
  */
-static bool read_plan(const struct connection *c, int plan)
+static bool sandboxes_read_plan(const struct connection *c, int plan)
 {
 	ssize_t n = pread(plan, c->plan, sizeof *c->plan, 0);
 
@@ -335,7 +335,7 @@ static void report_plan(struct connection *c, uint64_t sequence, int plan)
 	struct yett_error error = {0};
 	int r;
 
-	if (!read_plan(c, plan))
+	if (!sandboxes_read_plan(c, plan))
 		r = error_set(
 			&error, YETT_E_UNSUPPORTED, 0,
 			"the sandbox was made by another version of the helper: its plan cannot be printed");
@@ -401,17 +401,17 @@ static bool handle_created(struct connection *c, struct sandbox *sandbox,
 		sandbox->channel = fd_close(sandbox->channel);
 		return true;
 	}
-	if (came >= 0 && read_plan(c, came))
+	if (came >= 0 && sandboxes_read_plan(c, came))
 		refuse_plan_complete(c->plan, &error);
-	if (created->is_told)
-		connection_refuse_told(c, sandbox->sequence, &error);
+	if (created->is_reported)
+		connection_refuse_reported(c, sandbox->sequence, &error);
 	else
 		connection_refuse(c, sandbox->sequence, &error);
 	return false;
 }
 
 /* Handles one packet of sandbox `i`, and removes the sandbox if no more will come. */
-static void handle(struct connection *c, size_t i)
+static void decider_sandboxes_handle(struct connection *c, size_t i)
 {
 	struct sandbox *sandbox = &c->sandboxes[i];
 	struct supervisor_created created;
@@ -448,7 +448,7 @@ void sandboxes_handle(struct connection *c)
 	while (i > 0 && c->sandboxes[i - 1].supervisor != event.data.fd)
 		i--;
 	if (i > 0)
-		handle(c, i - 1);
+		decider_sandboxes_handle(c, i - 1);
 	else
 		streams_handle(c, event.data.fd);
 }

@@ -9,7 +9,7 @@
 #include "base/units_format.h"
 #include "helper/plan/order.h"
 #include "programs/egress/egress.h"
-#include "programs/egress/told_text.h"
+#include "programs/egress/report_text.h"
 #include "protocol/message_command.h"
 
 #include <string.h>
@@ -19,10 +19,10 @@
 #define AT_ONCE_MAX 32 /* events of one stream before the others get their turn */
 
 /* A packet of a supervisor. Clients get the second part only of events about connections. */
-struct told {
+struct reports {
 	struct message_happened event;
 	union {
-		struct egress_told network;
+		struct egress_report network;
 		uint8_t argv[INIT_ARGV_SIZE];
 	};
 };
@@ -37,7 +37,7 @@ struct stream {
 	uint64_t kept;
 };
 
-static int watch(const struct connection *c, int fd, uint32_t events)
+static int decider_streams_watch(const struct connection *c, int fd, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.fd = fd};
 
@@ -53,9 +53,10 @@ int streams_add(struct connection *c, int events)
 	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		r = -errno;
 	if (r == 0)
-		r = watch(c, events, EPOLLIN);
+		r = decider_streams_watch(c, events, EPOLLIN);
 	if (r == 0)
-		r = watch(c, pair[0], 0); /* EPOLLHUP: the client has closed its end */
+		r = decider_streams_watch(c, pair[0],
+		                          0); /* EPOLLHUP: the client has closed its end */
 	if (r == 0) {
 		c->streams[c->streams_count++] = (struct stream){events, pair[0], 0};
 		return pair[1];
@@ -66,7 +67,7 @@ int streams_add(struct connection *c, int events)
 	return r;
 }
 
-static void end(struct connection *c, size_t i)
+static void decider_streams_end(struct connection *c, size_t i)
 {
 	fd_close(c->streams[i].events);
 	fd_close(c->streams[i].client);
@@ -78,8 +79,8 @@ static void end(struct connection *c, size_t i)
  * been made under another policy than this connection's: file and line are added only if this
  * policy has the same rule.
  */
-static int add_rule(const struct connection *c, uint32_t origin, const char *rule,
-                    struct message_connection *event)
+static int decider_streams_add_rule(const struct connection *c, uint32_t origin, const char *rule,
+                                    struct message_connection *event)
 {
 	char same[NET_RULE_TEXT_SIZE], where[MESSAGE_PATH_MAX + 1] = "the request";
 	bool is_of_request = origin >= RULES_OF_REQUEST;
@@ -96,42 +97,42 @@ static int add_rule(const struct connection *c, uint32_t origin, const char *rul
 	return message_add_text(c->message, where, &event->place);
 }
 
-static bool is_of_connection(const struct told *told, size_t size)
+static bool decider_streams_is_of_connection(const struct reports *reports, size_t size)
 {
-	enum event_kind kind = told->event.kind;
+	enum event_kind kind = reports->event.kind;
 
-	return size == offsetof(struct told, network) + sizeof told->network &&
+	return size == offsetof(struct reports, network) + sizeof reports->network &&
 	       ((kind >= EVENT_CONNECTED && kind <= EVENT_FULL) || kind == EVENT_ASKED);
 }
 
-static void pass_on(const struct connection *c, int client, const struct told *told)
+static void pass_on(const struct connection *c, int client, const struct reports *reports)
 {
-	const struct egress_told *network = &told->network;
+	const struct egress_report *network = &reports->network;
 	struct message_event *event;
-	struct told_text text;
+	struct report_text text;
 
-	if (told->event.kind != EVENT_ENDED && !frame_has_room(client))
+	if (reports->event.kind != EVENT_ENDED && !frame_has_room(client))
 		return;
 	event = &message_begin(c->message, MESSAGE_EVENT)->event;
 	/* A struct message_event begins with the members of message_happened: message_helper.h. */
-	memcpy(event, &told->event, sizeof told->event);
+	memcpy(event, &reports->event, sizeof reports->event);
 	event->connection = (struct message_connection){
 		.port = network->port,
 		.verdict = network->verdict <= NETWORK_VERDICT_MAX ? network->verdict : 0,
 		.sent_bytes = network->sent_bytes,
 		.received_bytes = network->received_bytes,
 		.open = network->open};
-	told_text_read(network, &text);
+	report_text_read(network, &text);
 	if (message_add_text(c->message, text.name, &event->connection.name) < 0 ||
 	    message_add_text(c->message, text.address, &event->connection.address) < 0 ||
-	    add_rule(c, network->origin, text.rule, &event->connection) < 0)
+	    decider_streams_add_rule(c, network->origin, text.rule, &event->connection) < 0)
 		return;
 	(void)!frame_send_message(client, c->message, 0, NULL, 0, MSG_DONTWAIT);
 }
 
 void streams_handle(struct connection *c, int fd)
 {
-	struct told told;
+	struct reports reports;
 	ssize_t n = 0;
 	size_t i = 0;
 
@@ -140,17 +141,17 @@ void streams_handle(struct connection *c, int fd)
 	if (i == c->streams_count)
 		return;
 	for (unsigned count = 0; fd == c->streams[i].events && count < AT_ONCE_MAX; count++) {
-		n = recv(fd, &told, sizeof told, MSG_DONTWAIT);
-		if (n < (ssize_t)sizeof told.event)
+		n = recv(fd, &reports, sizeof reports, MSG_DONTWAIT);
+		if (n < (ssize_t)sizeof reports.event)
 			break;
-		if (!is_of_connection(&told, (size_t)n))
-			memset(&told.network, 0, sizeof told.network);
-		told.event.number -= c->streams[i].kept;
-		if (told.event.command & MESSAGE_FILE_OPERATION)
+		if (!decider_streams_is_of_connection(&reports, (size_t)n))
+			memset(&reports.network, 0, sizeof reports.network);
+		reports.event.number -= c->streams[i].kept;
+		if (reports.event.command & MESSAGE_FILE_OPERATION)
 			c->streams[i].kept++;
 		else
-			pass_on(c, c->streams[i].client, &told);
+			pass_on(c, c->streams[i].client, &reports);
 	}
 	if (n == 0 || (n < 0 && errno != EAGAIN))
-		end(c, i);
+		decider_streams_end(c, i);
 }

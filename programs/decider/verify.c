@@ -10,7 +10,8 @@
 #include <sodium.h>
 #include <string.h>
 
-static int refuse(struct yett_error *error, enum yett_code code, enum yett_reason reason)
+static int decider_verify_refuse(struct yett_error *error, enum yett_code code,
+                                 enum yett_reason reason)
 {
 	return error_set(error, code, reason, "%s", error_reason_text(reason));
 }
@@ -25,11 +26,11 @@ static int check_order(struct verify_context *context, const struct envelope *en
 	int r = 0;
 
 	if (sodium_memcmp(envelope->tag, context->challenge, sizeof envelope->tag) != 0)
-		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_OTHER_CONNECTION);
+		return decider_verify_refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_OTHER_CONNECTION);
 	if (envelope->sequence < context->next_sequence)
-		r = refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_REPLAYED);
+		r = decider_verify_refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_REPLAYED);
 	else if (envelope->sequence > context->next_sequence)
-		r = refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_OUT_OF_ORDER);
+		r = decider_verify_refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_OUT_OF_ORDER);
 	if (r != 0)
 		error_detail(error, "sequence %" PRIu64 ", expected %" PRIu64, envelope->sequence,
 		             context->next_sequence);
@@ -44,13 +45,14 @@ static int check_signature(const struct verify_context *context, const struct en
 	size_t length = envelope_signed_bytes(envelope, context->challenge, body,
 	                                      envelope->body_length, bytes);
 	if (crypto_sign_verify_detached(envelope->signature, bytes, length, envelope->key) != 0)
-		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_WRONG_SIGNATURE);
+		return decider_verify_refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_WRONG_SIGNATURE);
 	return 0;
 }
 
 /* Asks the monitor whose key this is, after check_signature(). Fills in the peer's names, too. */
-static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_KEY_SIZE],
-                    struct verified *verified, struct yett_error *error)
+static int decider_verify_find_key(struct verify_context *context,
+                                   const uint8_t key[ENVELOPE_KEY_SIZE], struct verified *verified,
+                                   struct yett_error *error)
 {
 	struct decider_key wanted = {.may_be_own =
 	                                     authorize_user_keys(context->policy, context->peer)};
@@ -68,7 +70,8 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	/* authorize_manager() may know why no key of the user would be granted anything. */
 	if (answer.key.source == DECIDER_KEY_UNKNOWN)
 		return authorize_manager(context->policy, verified, error)
-		               ?: refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+		               ?: decider_verify_refuse(error, YETT_E_BAD_SIGNATURE,
+		                                        YETT_R_UNKNOWN_KEY);
 	if (verified->key_source == KEY_ENROLLED)
 		memcpy(verified->principal, answer.key.principal, sizeof verified->principal);
 	verified->is_first_key = answer.key.is_first;
@@ -91,9 +94,9 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 		return r;
 	*ret_sequence = envelope.sequence;
 	if (!envelope.is_signed)
-		return refuse(error, YETT_E_PROTOCOL, YETT_R_KIND);
+		return decider_verify_refuse(error, YETT_E_PROTOCOL, YETT_R_KIND);
 	if (envelope.kind != MESSAGE_CREATE && envelope.kind != MESSAGE_MOUNT && fd_count > 0)
-		return refuse(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
+		return decider_verify_refuse(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
 	r = check_order(context, &envelope, error);
 	if (r != 0)
 		return r;
@@ -101,7 +104,7 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 	body = packet + envelope_size(envelope.kind);
 	r = check_signature(context, &envelope, body, error);
 	if (r == 0)
-		r = find_key(context, envelope.key, &verified, error);
+		r = decider_verify_find_key(context, envelope.key, &verified, error);
 	if (r != 0)
 		return r;
 	/*
@@ -121,7 +124,7 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 		                         "the decoder's reading is not what was signed");
 	if (verified.is_first_key &&
 	    (message->kind != MESSAGE_CREATE || !message->body.create.plan_only))
-		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+		return decider_verify_refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	verified.is_agents = *message_agent(message);
 	*ret_verified = verified;
 	return 0;

@@ -3,10 +3,10 @@
  * text, over the socket on descriptor 0.
  *
  * Assume that a parser has a bug. So the process drops all that could do harm, in the stages of
- * lock_down(), before it reads its first byte. Afterwards the kernel allows only read, write and
- * exit, and kills the process for any other call. All its memory is static. Its answers are not
- * trusted: the decider encodes the struct again and compares. Starts as root, or in personal mode
- * as the caller; ends without any privilege.
+ * decoder_lock_down(), before it reads its first byte. Afterwards the kernel allows only read,
+ * write and exit, and kills the process for any other call. All its memory is static. Its answers
+ * are not trusted: the decider encodes the struct again and compares. Starts as root, or in
+ * personal mode as the caller; ends without any privilege.
  */
 #include "programs/decider/decoder.h"
 #include "helper/privilege/lockdown.h"
@@ -28,7 +28,7 @@
  */
 #define MAY_LEAVE __attribute__((no_sanitize("address")))
 
-#define EXIT_LOCKING  1   /* a stage of lock_down() failed */
+#define EXIT_LOCKING  1   /* a stage of decoder_lock_down() failed */
 #define EXIT_CONFUSED 100 /* the decider sent an invalid question */
 
 struct arguments {
@@ -52,7 +52,7 @@ static uint8_t
 	output[sizeof(struct decoder_answer) + sizeof(union message_body) + MESSAGE_ARENA_MAX];
 
 /* Exits by exit(2), since the filter does not allow exit_group(2). */
-static _Noreturn void leave(int status)
+static _Noreturn void decoder_leave(int status)
 {
 	for (;;)
 		(void)syscall(SYS_exit, status);
@@ -97,7 +97,7 @@ static bool stage_root(const char *empty_dir)
  * Allows the same four calls as strict mode, which the kernel refuses (EINVAL) if the process has a
  * filter already.
  */
-static bool enter_filter(void)
+static bool decoder_enter_filter(void)
 {
 	static const int calls[] = {SYS_read, SYS_write, SYS_exit, SYS_rt_sigreturn};
 
@@ -107,7 +107,7 @@ static bool enter_filter(void)
 static bool stage_seccomp(void)
 {
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0 ||
-	       (errno == EINVAL && enter_filter());
+	       (errno == EINVAL && decoder_enter_filter());
 }
 
 /*
@@ -127,11 +127,11 @@ static void release_start_pages(void)
 MAY_LEAVE static void send_packet(const void *bytes, size_t size)
 {
 	if (write(STDIN_FILENO, bytes, size) != (ssize_t)size)
-		leave(0);
+		decoder_leave(0);
 }
 
 /* Exits if a stage failed, after reporting the stage to the decider. */
-static void need(bool done, const char *stage)
+static void decoder_need(bool done, const char *stage)
 {
 	struct decoder_answer answer = {.refused = 1};
 
@@ -141,31 +141,32 @@ static void need(bool done, const char *stage)
 	                "yett-decoder could not begin");
 	error_detail(&answer.error, "failed %s", stage);
 	send_packet(&answer, sizeof answer);
-	leave(EXIT_LOCKING);
+	decoder_leave(EXIT_LOCKING);
 }
 
-static void lock_down(int argc, char **argv)
+static void decoder_lock_down(int argc, char **argv)
 {
 	struct arguments arguments;
 
-	need(stage_descriptors(), "closing every descriptor but the socket");
-	need(stage_arguments(argc, argv, &arguments), "reading its arguments");
-	need(stage_limits(), "setting resource limits");
+	decoder_need(stage_descriptors(), "closing every descriptor but the socket");
+	decoder_need(stage_arguments(argc, argv, &arguments), "reading its arguments");
+	decoder_need(stage_limits(), "setting resource limits");
 	if (geteuid() == 0 && *arguments.empty_dir) {
-		need(stage_root(arguments.empty_dir), "leaving the file system");
-		need(lockdown_bounding_set(), "emptying the bounding set");
-		need(lockdown_ids(arguments.id, arguments.id), "taking its own uid and gid");
+		decoder_need(stage_root(arguments.empty_dir), "leaving the file system");
+		decoder_need(lockdown_bounding_set(), "emptying the bounding set");
+		decoder_need(lockdown_ids(arguments.id, arguments.id),
+		             "taking its own uid and gid");
 	}
-	need(lockdown_capabilities(), "dropping all capabilities");
-	need(lockdown_undumpable(), "becoming undumpable");
-	need(lockdown_no_new_privs(), "setting no_new_privs");
+	decoder_need(lockdown_capabilities(), "dropping all capabilities");
+	decoder_need(lockdown_undumpable(), "becoming undumpable");
+	decoder_need(lockdown_no_new_privs(), "setting no_new_privs");
 	/* If the decider has died already, the first read(2) returns end of file. */
-	need(lockdown_death_signal(), "tying its life to the decider's");
+	decoder_need(lockdown_death_signal(), "tying its life to the decider's");
 	release_start_pages();
-	need(stage_seccomp(), "entering seccomp");
+	decoder_need(stage_seccomp(), "entering seccomp");
 }
 
-MAY_LEAVE static int decode(size_t length, struct yett_error *error)
+MAY_LEAVE static int decoder_decode(size_t length, struct yett_error *error)
 {
 	const struct message_scratch scratch = {.tokens = tokens, .capacity = ARRAY_SIZE(tokens)};
 	uint64_t kind = input.question.task;
@@ -173,11 +174,11 @@ MAY_LEAVE static int decode(size_t length, struct yett_error *error)
 	if ((kind != MESSAGE_CREATE && kind != MESSAGE_MANAGE && kind != MESSAGE_RELAY &&
 	     kind != MESSAGE_MOUNT) ||
 	    length > DECODER_INPUT_MAX)
-		leave(EXIT_CONFUSED);
+		decoder_leave(EXIT_CONFUSED);
 	return message_decode_with(&scratch, (uint32_t)kind, input.bytes, length, &message, error);
 }
 
-static void answer(int refused, const struct yett_error *error)
+static void decoder_decoder_answer(int refused, const struct yett_error *error)
 {
 	struct decoder_answer head = {.refused = refused != 0};
 	size_t body_size = refused ? 0 : message_body_size(message.kind);
@@ -229,7 +230,7 @@ static FILE *open_parts(void)
 MAY_LEAVE static void print_plan(size_t length, FILE *parts)
 {
 	if (length < offsetof(struct plan, arena))
-		leave(EXIT_CONFUSED);
+		decoder_leave(EXIT_CONFUSED);
 	plan_print(parts, &input.plan);
 	(void)fflush(parts);
 	send_part("", 0, true);
@@ -242,8 +243,8 @@ MAY_LEAVE int main(int argc, char **argv)
 	ssize_t n;
 
 	if (!parts)
-		leave(EXIT_CONFUSED);
-	lock_down(argc, argv);
+		decoder_leave(EXIT_CONFUSED);
+	decoder_lock_down(argc, argv);
 	send_packet(&ready, sizeof ready);
 	while ((n = read(STDIN_FILENO, &input, sizeof input)) >= (ssize_t)sizeof input.question) {
 		size_t length = (size_t)n - sizeof input.question;
@@ -252,7 +253,7 @@ MAY_LEAVE int main(int argc, char **argv)
 		if (input.question.task == DECODER_PRINT)
 			print_plan(length, parts);
 		else
-			answer(decode(length, &error), &error);
+			decoder_decoder_answer(decoder_decode(length, &error), &error);
 	}
-	leave(0);
+	decoder_leave(0);
 }

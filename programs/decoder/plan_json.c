@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-static void add_text(struct json *json, const char *name, const struct plan *plan,
-                     struct plan_text text)
+static void plan_json_add_text(struct json *json, const char *name, const struct plan *plan,
+                               struct plan_text text)
 {
 	json_text_or_null(json, name, plan_text(plan, text));
 }
 
-static void add_limits(struct json *json, const char *name, const struct plan_limits *l)
+static void plan_json_add_limits(struct json *json, const char *name, const struct plan_limits *l)
 {
 	json_open(json, name, '{');
 	json_number(json, "memory_bytes", l->memory_bytes);
@@ -72,7 +72,7 @@ static void add_lines(struct json *json, const char *name, const char *lines)
 }
 
 /* Adds an array of the directories from which a share may come; null: any directory. */
-static void add_rules(struct json *json, const char *rules)
+static void plan_json_add_rules(struct json *json, const char *rules)
 {
 	if (strcmp(rules, "*") == 0)
 		json_null(json, "allowed_below");
@@ -91,9 +91,10 @@ static void add_namespaces(struct json *json, const struct plan *plan)
 	json_close(json);
 }
 
-static void add_share(struct json *json, const struct plan *plan, const struct plan_step *step)
+static void plan_json_add_share(struct json *json, const struct plan *plan,
+                                const struct plan_step *step)
 {
-	add_text(json, "target", plan, step->target);
+	plan_json_add_text(json, "target", plan, step->target);
 	json_number(json, "descriptor", step->fd);
 	json_bool(json, "writable", step->writable);
 	json_bool(json, "socket", step->is_socket);
@@ -101,7 +102,7 @@ static void add_share(struct json *json, const struct plan *plan, const struct p
 		json_text(json, "layer", step->layer == PLAN_LAYER_SOURCE ? "source" : "store");
 		json_number(json, "memory_bytes", step->size_bytes);
 	}
-	add_rules(json, plan_text(plan, step->source));
+	plan_json_add_rules(json, plan_text(plan, step->source));
 }
 
 /* Adds only members that this kind of step uses, as the text for people does. */
@@ -115,48 +116,48 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 		json_number(json, "terminals_max", plan->terminals_max);
 		break;
 	case PLAN_CGROUP:
-		add_limits(json, "limits", &plan->limits);
+		plan_json_add_limits(json, "limits", &plan->limits);
 		json_number(json, "cpu_weight", plan->limits.cpu_weight);
 		json_number_or_null(json, "io_read_bytes", plan->limits.io_read_bytes);
 		json_number_or_null(json, "io_write_bytes", plan->limits.io_write_bytes);
-		add_limits(json, "user_limits", &plan->user_limits);
+		plan_json_add_limits(json, "user_limits", &plan->user_limits);
 		break;
 	case PLAN_TEMPLATE:
-		add_text(json, "profile", plan, plan->profile_name);
+		plan_json_add_text(json, "profile", plan, plan->profile_name);
 		break;
 	case PLAN_NAMESPACES:
 		add_namespaces(json, plan);
 		break;
 	case PLAN_ROOT:
 		json_number(json, "size_bytes", step->size_bytes);
-		add_text(json, "home", plan, plan->home);
+		plan_json_add_text(json, "home", plan, plan->home);
 		break;
 	case PLAN_ETC:
-		add_text(json, "user", plan, plan->user_name);
-		add_text(json, "group", plan, plan->group_name);
-		add_text(json, "shell", plan, plan->shell);
+		plan_json_add_text(json, "user", plan, plan->user_name);
+		plan_json_add_text(json, "group", plan, plan->group_name);
+		plan_json_add_text(json, "shell", plan, plan->shell);
 		break;
 	case PLAN_UNMOUNT:
 	case PLAN_REFRESH:
-		add_text(json, "target", plan, step->target);
+		plan_json_add_text(json, "target", plan, step->target);
 		break;
 	case PLAN_TMPFS:
-		add_text(json, "target", plan, step->target);
+		plan_json_add_text(json, "target", plan, step->target);
 		json_number(json, "size_bytes", step->size_bytes);
 		json_number(json, "mode", step->mode);
 		break;
 	case PLAN_SHARE:
-		add_share(json, plan, step);
+		plan_json_add_share(json, plan, step);
 		break;
 	case PLAN_HOST:
-		add_text(json, "target", plan, step->target);
-		add_text(json, "source", plan, step->source);
+		plan_json_add_text(json, "target", plan, step->target);
+		plan_json_add_text(json, "source", plan, step->source);
 		json_bool(json, "writable", step->writable);
 		break;
 	case PLAN_PIN:
 	case PLAN_READ_ONLY:
 	case PLAN_MASK:
-		add_text(json, "target", plan, step->target);
+		plan_json_add_text(json, "target", plan, step->target);
 		json_bool(json, "optional", step->optional);
 		break;
 	case PLAN_NETWORK:
@@ -164,14 +165,14 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 		add_lines(json, "rules", plan_text(plan, step->source));
 		break;
 	case PLAN_HOSTNAME:
-		add_text(json, "hostname", plan, step->source);
+		plan_json_add_text(json, "hostname", plan, step->source);
 		break;
 	case PLAN_IDENTITY:
 		add_identity(json, plan);
 		break;
 	case PLAN_INIT:
-		add_text(json, "apparmor_profile", plan, plan->label);
-		add_text(json, "selinux_type", plan, plan->selinux_type);
+		plan_json_add_text(json, "apparmor_profile", plan, plan->label);
+		plan_json_add_text(json, "selinux_type", plan, plan->selinux_type);
 		json_bool(json, "label_required", plan->label_required);
 		add_texts(json, "env", plan, plan->env,
 		          plan->env_count < PLAN_ENV_MAX ? plan->env_count : PLAN_ENV_MAX);
@@ -186,7 +187,7 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 	}
 }
 
-static void add_life(struct json *json, const struct plan_life *life)
+static void plan_json_add_life(struct json *json, const struct plan_life *life)
 {
 	json_open(json, "life", '{');
 	json_bool(json, "linger", life->linger);
@@ -218,8 +219,8 @@ static void add_section(struct json *json, const char *name, const struct plan *
                         struct plan_text section, struct plan_text place)
 {
 	json_open(json, name, '{');
-	add_text(json, "name", plan, section);
-	add_text(json, "place", plan, place);
+	plan_json_add_text(json, "name", plan, section);
+	plan_json_add_text(json, "place", plan, place);
 	json_close(json);
 }
 
@@ -248,15 +249,15 @@ void plan_print_json(FILE *out, const struct plan *plan)
 	add_caller(json, plan);
 	(void)snprintf(text, sizeof text, "%.*s", PLAN_WEAKER_SIZE - 1, plan->weaker);
 	json_text_or_null(json, "weaker", text);
-	add_text(json, "name", plan, plan->name);
+	plan_json_add_text(json, "name", plan, plan->name);
 	add_labels(json, "labels", plan, false);
 	add_labels(json, "annotations", plan, true);
-	add_life(json, &plan->life);
+	plan_json_add_life(json, &plan->life);
 	json_open(json, "steps", '[');
 	for (uint32_t i = 0; i < plan->steps_count && i < PLAN_STEPS_MAX; i++) {
 		json_open(json, NULL, '{');
 		json_text(json, "step", plan_name_step(plan->steps[i].kind));
-		add_text(json, "place", plan, plan->steps[i].from);
+		plan_json_add_text(json, "place", plan, plan->steps[i].from);
 		add_values(json, plan, &plan->steps[i]);
 		json_close(json);
 	}

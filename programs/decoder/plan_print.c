@@ -9,8 +9,8 @@
 
 #define LABEL_SIZE (4 * PLAN_LABEL_MAX + 1) /* no escaped label is cut */
 
-static void print_limit(FILE *out, const char *name, uint64_t value,
-                        char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]))
+static void plan_print_print_limit(FILE *out, const char *name, uint64_t value,
+                                   char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]))
 {
 	char text[UNITS_TEXT_SIZE];
 
@@ -21,19 +21,20 @@ static void print_cgroup(FILE *out, const struct plan *plan)
 {
 	const struct plan_limits *mine = &plan->limits, *all = &plan->user_limits;
 
-	print_limit(out, "memory", mine->memory_bytes, units_format_size);
-	print_limit(out, ", cpus", mine->cpu_millis, units_format_cpus);
-	print_limit(out, ", weight", mine->cpu_weight, units_format_number);
-	print_limit(out, ", pids", mine->pids, units_format_number);
+	plan_print_print_limit(out, "memory", mine->memory_bytes, units_format_size);
+	plan_print_print_limit(out, ", cpus", mine->cpu_millis, units_format_cpus);
+	plan_print_print_limit(out, ", weight", mine->cpu_weight, units_format_number);
+	plan_print_print_limit(out, ", pids", mine->pids, units_format_number);
 	if (mine->io_read_bytes)
-		print_limit(out, ", of each disk a second read", mine->io_read_bytes,
-		            units_format_size);
+		plan_print_print_limit(out, ", of each disk a second read", mine->io_read_bytes,
+		                       units_format_size);
 	if (mine->io_write_bytes)
-		print_limit(out, ", of each disk a second written", mine->io_write_bytes,
-		            units_format_size);
-	print_limit(out, "; the user's together: memory", all->memory_bytes, units_format_size);
-	print_limit(out, ", cpus", all->cpu_millis, units_format_cpus);
-	print_limit(out, ", pids", all->pids, units_format_number);
+		plan_print_print_limit(out, ", of each disk a second written", mine->io_write_bytes,
+		                       units_format_size);
+	plan_print_print_limit(out, "; the user's together: memory", all->memory_bytes,
+	                       units_format_size);
+	plan_print_print_limit(out, ", cpus", all->cpu_millis, units_format_cpus);
+	plan_print_print_limit(out, ", pids", all->pids, units_format_number);
 }
 
 static void print_identity(FILE *out, const struct plan *plan)
@@ -55,13 +56,13 @@ static void print_identity(FILE *out, const struct plan *plan)
 
 static void print_rlimits(FILE *out, const struct plan_limits *limits)
 {
-	print_limit(out, "files", limits->files, units_format_number);
-	print_limit(out, ", file-size", limits->file_bytes, units_format_size);
-	print_limit(out, ", cpu-time", limits->cpu_seconds, units_format_number);
-	print_limit(out, ", stack", limits->stack_bytes, units_format_size);
-	print_limit(out, " of at most", limits->stack_max_bytes, units_format_size);
+	plan_print_print_limit(out, "files", limits->files, units_format_number);
+	plan_print_print_limit(out, ", file-size", limits->file_bytes, units_format_size);
+	plan_print_print_limit(out, ", cpu-time", limits->cpu_seconds, units_format_number);
+	plan_print_print_limit(out, ", stack", limits->stack_bytes, units_format_size);
+	plan_print_print_limit(out, " of at most", limits->stack_max_bytes, units_format_size);
 	if (limits->core_bytes != PLAN_CORE_NONE)
-		print_limit(out, ", core files", limits->core_bytes, units_format_size);
+		plan_print_print_limit(out, ", core files", limits->core_bytes, units_format_size);
 }
 
 static void print_environment(FILE *out, const struct plan *plan)
@@ -71,7 +72,7 @@ static void print_environment(FILE *out, const struct plan *plan)
 }
 
 /* Prints the directories of a SHARE step, one in each line of `rules`. */
-static void print_rules(FILE *out, const char *rules)
+static void plan_print_print_rules(FILE *out, const char *rules)
 {
 	if (strcmp(rules, "*") == 0)
 		return;
@@ -121,8 +122,8 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	(void)units_format_size(step->size_bytes, size);
 	switch ((enum plan_step_kind)step->kind) {
 	case PLAN_SLOT:
-		print_limit(out, "sandboxes of this user at most", plan->sandboxes_max,
-		            units_format_number);
+		plan_print_print_limit(out, "sandboxes of this user at most", plan->sandboxes_max,
+		                       units_format_number);
 		break;
 	case PLAN_DEVPTS:
 		fprintf(out, "terminals %" PRIu32, plan->terminals_max);
@@ -159,7 +160,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		fprintf(out, "%s, descriptor %u, %s", target, step->fd, access);
 		if (step->size_bytes)
 			fprintf(out, " in memory, size %s", size);
-		print_rules(out, source);
+		plan_print_print_rules(out, source);
 		break;
 	case PLAN_HOST:
 		fprintf(out, "%s, from %s, %s", target, ESCAPE(source), access);
@@ -208,7 +209,7 @@ static bool has_values(const struct plan_step *step)
 	return step->kind < PLAN_STEP_KINDS && !plain[step->kind];
 }
 
-static void print_time(FILE *out, const char *name, uint64_t ms)
+static void plan_print_print_time(FILE *out, const char *name, uint64_t ms)
 {
 	char text[UNITS_TEXT_SIZE];
 
@@ -237,14 +238,15 @@ static void print_life(FILE *out, const struct plan *plan)
 	    !life->cleanup_ms && !life->command_ms)
 		return;
 	fprintf(out, "life%s", life->linger ? " lingers" : "");
-	print_time(out, "unattended at rest at most", life->linger_ms);
-	print_time(out, "wall", life->wall_ms);
-	print_time(out, "cpu", life->cpu_ms);
-	print_time(out, life->idle_pauses ? "paused when idle for" : "ends when idle for",
-	           life->idle_ms);
-	print_time(out, "listed after its end for", life->cleanup_ms);
-	print_time(out, "commands for", life->command_ms);
-	print_time(out, "commands at most for", life->command_max_ms);
+	plan_print_print_time(out, "unattended at rest at most", life->linger_ms);
+	plan_print_print_time(out, "wall", life->wall_ms);
+	plan_print_print_time(out, "cpu", life->cpu_ms);
+	plan_print_print_time(out,
+	                      life->idle_pauses ? "paused when idle for" : "ends when idle for",
+	                      life->idle_ms);
+	plan_print_print_time(out, "listed after its end for", life->cleanup_ms);
+	plan_print_print_time(out, "commands for", life->command_ms);
+	plan_print_print_time(out, "commands at most for", life->command_max_ms);
 	fprintf(out, "\n");
 }
 

@@ -41,7 +41,7 @@ static const int allowed[] = {
 };
 
 /* Without Landlock, only read_open() keeps to the directories. */
-static bool confine_files(const struct diff *diff)
+static bool diff_confine_files(const struct diff *diff)
 {
 	struct landlock_ruleset_attr attributes = {.handled_access_fs = RIGHTS_FIRST};
 	_cleanup_fd_ int ruleset = -1;
@@ -63,7 +63,7 @@ static bool confine_files(const struct diff *diff)
 	return syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
 }
 
-static bool confine(const struct diff *diff)
+static bool diff_confine(const struct diff *diff)
 {
 	static const struct lockdown_limit limits[] = {
 		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(MEMORY_MAX)},
@@ -72,12 +72,12 @@ static bool confine(const struct diff *diff)
 		{RLIMIT_FSIZE, 0}};
 
 	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() &&
-	       lockdown_undumpable() && confine_files(diff) &&
+	       lockdown_undumpable() && diff_confine_files(diff) &&
 	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
 }
 
 /* Parses the number of a descriptor, at least 3. Returns -1 for anything else. */
-static int parse_fd(const char *text)
+static int diff_parse_fd(const char *text)
 {
 	char *end;
 	long fd = strtol(text, &end, 10);
@@ -94,7 +94,7 @@ static bool parse_layers(struct diff *diff, char *text)
 		return false;
 	diff->layers[diff->layer_count++] = STDIN_FILENO;
 	while ((number = strsep(&text, ","))) {
-		int fd = diff->layer_count < DIFF_LAYERS_MAX ? parse_fd(number) : -1;
+		int fd = diff->layer_count < DIFF_LAYERS_MAX ? diff_parse_fd(number) : -1;
 
 		if (fd < 0)
 			return false;
@@ -104,15 +104,16 @@ static bool parse_layers(struct diff *diff, char *text)
 }
 
 /* Parses the arguments. False: they are not as main.c's header says. */
-static bool take(struct diff *diff, int argc, char *argv[])
+static bool diff_take(struct diff *diff, int argc, char *argv[])
 {
-	int out = argc > 6 ? parse_fd(argv[4]) : -1, notes = argc > 6 ? parse_fd(argv[5]) : -1;
+	int out = argc > 6 ? diff_parse_fd(argv[4]) : -1,
+	    notes = argc > 6 ? diff_parse_fd(argv[5]) : -1;
 	int paths = protect_take(argc, argv, 7);
 
 	if (paths == 0 || !parse_layers(diff, argv[1]))
 		return false;
-	diff->hidden = parse_fd(argv[2]);
-	diff->source = parse_fd(argv[3]);
+	diff->hidden = diff_parse_fd(argv[2]);
+	diff->source = diff_parse_fd(argv[3]);
 	diff->out = out < 0 ? NULL : fdopen(out, "w");
 	diff->notes = notes < 0 ? NULL : fdopen(notes, "w");
 	if (diff->notes)
@@ -123,7 +124,7 @@ static bool take(struct diff *diff, int argc, char *argv[])
 	       diff->notes;
 }
 
-static int tell(struct diff *diff, int r)
+static int diff_report(struct diff *diff, int r)
 {
 	if (r == -E2BIG)
 		(void)fprintf(
@@ -148,10 +149,10 @@ int main(int argc, char *argv[])
 	struct diff diff = {0};
 	int r;
 
-	if (!take(&diff, argc, argv))
+	if (!diff_take(&diff, argc, argv))
 		return DIFF_FAILED;
 	(void)prctl(PR_SET_NAME, "yett-diff", 0, 0, 0);
-	if (!lockdown_death_signal() || git_libgit2_init() < 0 || !confine(&diff)) {
+	if (!lockdown_death_signal() || git_libgit2_init() < 0 || !diff_confine(&diff)) {
 		(void)fputs("yett-diff cannot confine itself\n", diff.notes);
 		(void)fflush(diff.notes);
 		return DIFF_FAILED;
@@ -167,5 +168,5 @@ int main(int argc, char *argv[])
 	 * Skip the exit handlers: everything is written, and the filter forbids what libgit2 does
 	 * there.
 	 */
-	_exit(tell(&diff, r));
+	_exit(diff_report(&diff, r));
 }

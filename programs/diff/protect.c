@@ -78,7 +78,7 @@ struct folded {
 /*
  * Returns the length of the first name of a path. A backslash ends a name too, as it does on NTFS.
  */
-static size_t next_name(const char *path)
+static size_t protect_next_name(const char *path)
 {
 	return strcspn(path, "/\\");
 }
@@ -103,7 +103,7 @@ static bool is_short_name(const char *text)
 
 static void fold(const char *path, struct folded *ret)
 {
-	size_t length = next_name(path), used = 0;
+	size_t length = protect_next_name(path), used = 0;
 
 	for (size_t at = 0, n; at < length && used + 8 < NAME_SIZE; at += n) {
 		uint32_t point;
@@ -131,7 +131,7 @@ static void fold(const char *path, struct folded *ret)
 }
 
 /* Whether a folded text begins with `part`, which is ASCII, in any case. */
-static bool is_same(const char *folded, const char *part, size_t length)
+static bool protect_is_same(const char *folded, const char *part, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		if (folded[i] != fold_letter(part[i])) /* also ends at the NUL */
@@ -142,13 +142,13 @@ static bool is_same(const char *folded, const char *part, size_t length)
 static bool has_inside(const struct folded *folded, const char *part, size_t length)
 {
 	for (size_t at = 0; at + length <= folded->whole; at++)
-		if (is_same(folded->text + at, part, length))
+		if (protect_is_same(folded->text + at, part, length))
 			return true;
 	return false;
 }
 
 /* Compares one name of a path with one name of an entry. */
-static bool is_name(const struct folded *folded, const char *part, size_t length)
+static bool protect_is_name(const struct folded *folded, const char *part, size_t length)
 {
 	bool is_open = length > 0 && part[length - 1] == '*';
 	size_t rest = length - 1;
@@ -157,13 +157,13 @@ static bool is_name(const struct folded *folded, const char *part, size_t length
 		return has_inside(folded, part + 1, length - 2);
 	if (*part == '*')
 		return (folded->whole >= rest &&
-		        is_same(folded->text + folded->whole - rest, part + 1, rest)) ||
+		        protect_is_same(folded->text + folded->whole - rest, part + 1, rest)) ||
 		       (folded->cut >= rest &&
-		        is_same(folded->text + folded->cut - rest, part + 1, rest));
+		        protect_is_same(folded->text + folded->cut - rest, part + 1, rest));
 	if (is_open)
-		return is_same(folded->text, part, rest);
+		return protect_is_same(folded->text, part, rest);
 	return (folded->whole == length || folded->cut == length) &&
-	       is_same(folded->text, part, length);
+	       protect_is_same(folded->text, part, length);
 }
 
 /*
@@ -179,11 +179,11 @@ static bool begins_with(const char *path, const struct folded *first, bool is_di
 	for (const struct folded *folded = first;; folded = &other) {
 		size_t of_path, of_entry = strcspn(entry, "/");
 
-		if (!is_name(folded, entry, of_entry))
+		if (!protect_is_name(folded, entry, of_entry))
 			return false;
 		if (!entry[of_entry])
 			return true;
-		of_path = next_name(path);
+		of_path = protect_next_name(path);
 		if (!path[of_path])
 			return !is_directory;
 		path += of_path + 1;
@@ -221,7 +221,7 @@ static const char *why_unlisted(const char *path, const struct folded *first, bo
 static const char *why_by_name(const char *path, const struct folded *first, bool is_top,
                                bool is_directory)
 {
-	bool is_file = !is_directory && !path[next_name(path)];
+	bool is_file = !is_directory && !path[protect_next_name(path)];
 
 	if (protect_own && begins_with_one(path, first, is_directory, protect_own))
 		return PROTECT_WHY_LISTED;
@@ -240,7 +240,7 @@ static const char *why_by_name(const char *path, const struct folded *first, boo
 static bool is_of_repository(const char *path, const struct folded *first)
 {
 	static const char *const makes[] = {"objects", "refs", NULL};
-	bool is_last = !path[next_name(path)];
+	bool is_last = !path[protect_next_name(path)];
 
 	return begins_with(path, first, true, "HEAD") ||
 	       begins_with_one(path, first, true, protect_in_repository) ||
@@ -253,8 +253,8 @@ size_t protect_find_git(const char *path)
 
 	for (const char *at = path; *at; at += *at != '\0') {
 		fold(at, &folded);
-		at += next_name(at);
-		if (is_name(&folded, ".git", 4) ||
+		at += protect_next_name(at);
+		if (protect_is_name(&folded, ".git", 4) ||
 		    (folded.is_short && folded.text[0] == 'g' && folded.text[1] == 'i'))
 			return (size_t)(at - path);
 	}
@@ -281,7 +281,7 @@ const char *protect(const char *path, bool is_directory, size_t *clean,
 	char directory[4097];
 
 	for (const char *at = path + *clean; *at;) {
-		size_t length = next_name(at);
+		size_t length = protect_next_name(at);
 		bool is_last = !at[length];
 		struct folded first;
 		const char *why;

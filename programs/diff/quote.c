@@ -6,7 +6,7 @@
 #define SHORT_BEGIN 50
 #define SHORT_MAX   150 /* up to four times as long when quoted */
 
-static bool is_plain(unsigned char c)
+static bool quote_is_plain(unsigned char c)
 {
 	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
 }
@@ -14,17 +14,17 @@ static bool is_plain(unsigned char c)
 bool quote_is_needed(const char *path)
 {
 	for (; *path; path++)
-		if (!is_plain((unsigned char)*path))
+		if (!quote_is_plain((unsigned char)*path))
 			return true;
 	return false;
 }
 
-static void put(FILE *to, unsigned char c)
+static void quote_put(FILE *to, unsigned char c)
 {
 	static const char named[] = "\a\b\t\n\v\f\r\"\\", names[] = "abtnvfr\"\\";
 	const char *at = c ? strchr(named, c) : NULL;
 
-	if (is_plain(c))
+	if (quote_is_plain(c))
 		(void)fputc(c, to);
 	else if (at)
 		(void)fprintf(to, "\\%c", names[at - named]);
@@ -40,7 +40,7 @@ void quote_path(FILE *to, const char *prefix, const char *path)
 	}
 	(void)fprintf(to, "\"%s", prefix);
 	for (; *path; path++)
-		put(to, (unsigned char)*path);
+		quote_put(to, (unsigned char)*path);
 	(void)fputc('"', to);
 }
 

@@ -32,7 +32,7 @@ static int open_file(int directory, const char *path, struct stat *ret_st)
 	return -EAGAIN;
 }
 
-static ssize_t read_whole(int fd, char *bytes, size_t size)
+static ssize_t diff_read_whole(int fd, char *bytes, size_t size)
 {
 	size_t length = 0;
 
@@ -48,7 +48,7 @@ static ssize_t read_whole(int fd, char *bytes, size_t size)
 	return (ssize_t)length;
 }
 
-static bool is_unchanged(int fd, const struct stat *before)
+static bool read_is_unchanged(int fd, const struct stat *before)
 {
 	struct stat now;
 
@@ -58,14 +58,14 @@ static bool is_unchanged(int fd, const struct stat *before)
 }
 
 /* Returns 1 if they are equal, 0 if not; -errno. */
-static int compare(int a, int b)
+static int diff_read_compare(int a, int b)
 {
 	_cleanup_free_ char *of_a = malloc(BLOCK), *of_b = malloc(BLOCK);
 
 	if (!of_a || !of_b)
 		return -ENOMEM;
 	for (;;) {
-		ssize_t n = read_whole(a, of_a, BLOCK), m = read_whole(b, of_b, BLOCK);
+		ssize_t n = diff_read_whole(a, of_a, BLOCK), m = diff_read_whole(b, of_b, BLOCK);
 
 		if (n < 0 || m < 0)
 			return (int)(n < 0 ? n : m);
@@ -95,9 +95,11 @@ static int compare_files(const struct diff *diff, const struct change *of_old,
 	struct stat old_st, new_st;
 	_cleanup_fd_ int old = open_file(diff->source, of_old->path, &old_st);
 	_cleanup_fd_ int new = open_file(diff->layers[of_new->layer], of_new->path, &new_st);
-	int r = old < 0 ? old : new < 0 ? new : compare(old, new);
+	int r = old < 0 ? old : new < 0 ? new : diff_read_compare(old, new);
 
-	return r >= 0 && (!is_unchanged(old, &old_st) || !is_unchanged(new, &new_st)) ? -EAGAIN : r;
+	return r >= 0 && (!read_is_unchanged(old, &old_st) || !read_is_unchanged(new, &new_st))
+	               ? -EAGAIN
+	               : r;
 }
 
 int read_compare(const struct diff *diff, const struct change *of_old, const struct change *of_new)
@@ -155,7 +157,7 @@ int read_digest(int directory, const char *path, const struct side *side, uint64
 	bytes = malloc(BLOCK);
 	if (fd < 0 || !bytes)
 		return fd < 0 ? fd : -ENOMEM;
-	while ((uint64_t)size < side->size && (n = read_whole(fd, bytes, BLOCK)) > 0) {
+	while ((uint64_t)size < side->size && (n = diff_read_whole(fd, bytes, BLOCK)) > 0) {
 		so_far = digest(so_far, bytes, (size_t)n);
 		size += (size_t)n;
 	}
@@ -179,10 +181,10 @@ int read_content(int directory, const char *path, const struct side *side, char 
 	if ((uint64_t)st.st_size != side->size)
 		return -EAGAIN;
 	bytes = malloc((size_t)st.st_size + 1);
-	n = bytes ? read_whole(fd, bytes, (size_t)st.st_size + 1) : -ENOMEM;
+	n = bytes ? diff_read_whole(fd, bytes, (size_t)st.st_size + 1) : -ENOMEM;
 	if (n < 0)
 		return (int)n;
-	if (n != st.st_size || !is_unchanged(fd, &st))
+	if (n != st.st_size || !read_is_unchanged(fd, &st))
 		return -EAGAIN;
 	*ret_bytes = steal_ptr(&bytes);
 	*ret_size = (size_t)n;

@@ -65,7 +65,7 @@ static int by_content(const struct candidate *x, const struct candidate *y)
 	return size ? size : read ? read : by_number(x->digest, y->digest);
 }
 
-static int by_name(const struct candidate *x, const struct candidate *y)
+static int rename_by_name(const struct candidate *x, const struct candidate *y)
 {
 	return strcmp(x->name, y->name);
 }
@@ -74,7 +74,7 @@ static int by_content_and_name(const struct candidate *x, const struct candidate
 {
 	int content = by_content(x, y);
 
-	return content ? content : by_name(x, y);
+	return content ? content : rename_by_name(x, y);
 }
 
 /* Among equal candidates, removed files come first; both are sorted by path. */
@@ -86,7 +86,7 @@ static int by_order_and_path(const void *a, const void *b, void *of)
 	return first ? first : side ? side : strcmp(x->change->path, y->change->path);
 }
 
-static void sort(struct finding *finding, order *by)
+static void rename_sort(struct finding *finding, order *by)
 {
 	size_t count = 0;
 
@@ -114,7 +114,7 @@ static size_t next_run(const struct finding *finding, size_t from, order *by, si
 }
 
 /* Whether that many bytes may still be read. After the first refusal, all are refused. */
-static bool may_read(struct finding *finding, uint64_t bytes)
+static bool rename_may_read(struct finding *finding, uint64_t bytes)
 {
 	finding->is_cut = finding->is_cut || bytes > finding->left;
 	finding->left -= finding->is_cut ? 0 : bytes;
@@ -126,7 +126,7 @@ static int directory_of(const struct diff *diff, const struct candidate *item)
 	return item->is_old ? diff->source : diff->layers[item->change->layer];
 }
 
-static void take(struct candidate *old, struct candidate *new, unsigned similarity)
+static void rename_take(struct candidate *old, struct candidate *new, unsigned similarity)
 {
 	new->change->from = steal_ptr(&old->change->path);
 	new->change->old = old->change->old;
@@ -137,16 +137,16 @@ static void take(struct candidate *old, struct candidate *new, unsigned similari
 
 static void take_if_same(struct finding *finding, struct candidate *old, struct candidate *new)
 {
-	if (old->side->size <= DIFF_COMPARE_MAX && may_read(finding, 2 * old->side->size) &&
+	if (old->side->size <= DIFF_COMPARE_MAX && rename_may_read(finding, 2 * old->side->size) &&
 	    read_compare(finding->diff, old->change, new->change) == 1)
-		take(old, new, SAME);
+		rename_take(old, new, SAME);
 }
 
 /* If the file cannot be read, the note is written when it is shown. */
-static void read_one(struct finding *finding, struct candidate *item)
+static void rename_read_one(struct finding *finding, struct candidate *item)
 {
 	item->is_read = item->side->size <= DIFF_COMPARE_MAX &&
-	                may_read(finding, item->side->size) &&
+	                rename_may_read(finding, item->side->size) &&
 	                read_digest(directory_of(finding->diff, item), item->change->path,
 	                            item->side, &item->digest) == 0;
 }
@@ -159,7 +159,7 @@ static void read_digests(struct finding *finding)
 {
 	size_t old, count;
 
-	sort(finding, by_size);
+	rename_sort(finding, by_size);
 	for (size_t from = 0; from < finding->count; from += count) {
 		struct candidate *run = &finding->items[from];
 
@@ -167,7 +167,7 @@ static void read_digests(struct finding *finding)
 		if (old == 1 && count == 2)
 			take_if_same(finding, &run[0], &run[1]);
 		for (size_t i = 0; old && old < count && count > 2 && i < count; i++)
-			read_one(finding, &run[i]);
+			rename_read_one(finding, &run[i]);
 	}
 }
 
@@ -175,7 +175,7 @@ static void take_same(struct finding *finding, order *by)
 {
 	size_t old, count;
 
-	sort(finding, by);
+	rename_sort(finding, by);
 	for (size_t from = 0; from < finding->count; from += count) {
 		struct candidate *run = &finding->items[from];
 
@@ -190,7 +190,7 @@ static bool make_signature(struct finding *finding, struct candidate *item)
 	_cleanup_free_ char *bytes = NULL;
 	size_t size;
 
-	if (item->signature || !may_read(finding, item->side->size) ||
+	if (item->signature || !rename_may_read(finding, item->side->size) ||
 	    read_content(directory_of(finding->diff, item), item->change->path, item->side, &bytes,
 	                 &size) < 0)
 		return item->signature;
@@ -205,7 +205,8 @@ static void drop_signature(struct candidate *item)
 }
 
 /* Returns the similarity in percent, at most 99: equal content was found before. */
-static unsigned compare(struct finding *finding, struct candidate *old, struct candidate *new)
+static unsigned rename_compare(struct finding *finding, struct candidate *old,
+                               struct candidate *new)
 {
 	uint64_t small = old->side->size < new->side->size ? old->side->size : new->side->size;
 	uint64_t large = old->side->size + new->side->size - small;
@@ -222,19 +223,19 @@ static void take_named(struct finding *finding)
 {
 	size_t old, count;
 
-	sort(finding, by_name);
+	rename_sort(finding, rename_by_name);
 	for (size_t from = 0; from < finding->count; from += count) {
 		struct candidate *run = &finding->items[from];
 		unsigned similarity;
 
-		count = next_run(finding, from, by_name, &old);
+		count = next_run(finding, from, rename_by_name, &old);
 		if (count != 2 || old != 1)
 			continue;
-		similarity = compare(finding, &run[0], &run[1]);
+		similarity = rename_compare(finding, &run[0], &run[1]);
 		drop_signature(&run[0]);
 		drop_signature(&run[1]);
 		if (similarity >= SIMILAR_NAMED)
-			take(&run[0], &run[1], similarity);
+			rename_take(&run[0], &run[1], similarity);
 	}
 }
 
@@ -249,7 +250,8 @@ static int all_alike(const struct candidate *x, const struct candidate *y)
 static int by_similarity(const void *a, const void *b)
 {
 	const struct match *x = a, *y = b;
-	bool x_named = by_name(x->old, x->new) == 0, y_named = by_name(y->old, y->new) == 0;
+	bool x_named = rename_by_name(x->old, x->new) == 0,
+	     y_named = rename_by_name(y->old, y->new) == 0;
 	int r = by_number(y->similarity, x->similarity);
 
 	r = r ? r : by_number(y_named, x_named);
@@ -262,7 +264,7 @@ static int take_similar(struct finding *finding)
 	_cleanup_free_ struct match *matches = NULL;
 	size_t old = 0, of_new, count = 0;
 
-	sort(finding, all_alike);
+	rename_sort(finding, all_alike);
 	while (old < finding->count && finding->items[old].is_old)
 		old++;
 	of_new = finding->count - old;
@@ -280,21 +282,21 @@ static int take_similar(struct finding *finding)
 
 		*match = (struct match){.old = &finding->items[i / of_new],
 		                        .new = &finding->items[old + i % of_new]};
-		match->similarity = compare(finding, match->old, match->new);
+		match->similarity = rename_compare(finding, match->old, match->new);
 		count += match->similarity >= SIMILAR;
 	}
 	if (count)
 		qsort(matches, count, sizeof *matches, by_similarity);
 	for (size_t i = 0; i < count; i++)
 		if (!matches[i].old->is_taken && !matches[i].new->is_taken)
-			take(matches[i].old, matches[i].new, matches[i].similarity);
+			rename_take(matches[i].old, matches[i].new, matches[i].similarity);
 	for (size_t i = 0; i < finding->count; i++)
 		drop_signature(&finding->items[i]);
 	return 0;
 }
 
 /* Collects the files and links that were only removed or only added. */
-static int collect(struct finding *finding)
+static int rename_collect(struct finding *finding)
 {
 	struct diff *diff = finding->diff;
 
@@ -326,7 +328,7 @@ int rename_find(struct diff *diff)
 {
 	struct finding finding = {.diff = diff, .left = READ_MAX};
 	size_t count = 0;
-	int r = collect(&finding);
+	int r = rename_collect(&finding);
 
 	if (r == 0) {
 		read_digests(&finding);

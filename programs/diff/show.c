@@ -50,7 +50,7 @@ static const char *git_mode(uint32_t mode)
 	return S_ISLNK(mode) ? "120000" : mode & 0100 ? "100755" : "100644";
 }
 
-static bool is_text(const char *bytes, size_t size)
+static bool show_is_text(const char *bytes, size_t size)
 {
 	size_t lines = 0;
 
@@ -81,10 +81,10 @@ static void load_side(struct diff *diff, int directory, const char *path, const 
 	r = read_content(directory, path, side, bytes, size);
 	if (r < 0)
 		note(diff, path, r == -EAGAIN ? "changed while it was read" : strerror(-r));
-	*is_binary = *is_binary || r < 0 || !is_text(*bytes, *size);
+	*is_binary = *is_binary || r < 0 || !show_is_text(*bytes, *size);
 }
 
-static void load(struct diff *diff, const struct change *change, struct shown *shown)
+static void show_load(struct diff *diff, const struct change *change, struct shown *shown)
 {
 	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
 	size_t context;
@@ -108,7 +108,7 @@ static void load(struct diff *diff, const struct change *change, struct shown *s
 	}
 }
 
-static void unload(struct shown *shown)
+static void show_unload(struct shown *shown)
 {
 	git_patch_free(shown->patch);
 	free(shown->old);
@@ -122,8 +122,8 @@ static void begin_line(struct diff *diff, char mark)
 }
 
 /* libgit2's message about a missing newline at the end of a file begins with that newline. */
-static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
-                    const git_diff_line *line, void *of)
+static int show_put_line(const git_diff_delta *delta, const git_diff_hunk *hunk,
+                         const git_diff_line *line, void *of)
 {
 	struct diff *diff = of;
 	bool is_content = line->origin == GIT_DIFF_LINE_CONTEXT ||
@@ -155,7 +155,7 @@ static void put_side(FILE *to, const char *prefix, const char *path, uint32_t mo
 }
 
 /* Adds a tab where git needs one to find the end of the name. */
-static void put_name(struct diff *diff, const char *prefix, const char *path, uint32_t mode)
+static void show_put_name(struct diff *diff, const char *prefix, const char *path, uint32_t mode)
 {
 	begin_line(diff, SHOW_HEAD);
 	(void)fputs(*prefix == 'a' ? "--- " : "+++ ", diff->out);
@@ -194,7 +194,7 @@ static void put_rest(struct diff *diff, const struct change *change)
 }
 
 /* Writes "diff --git …" and the lines of git's extended header that apply. git-diff(1) */
-static void put_head(struct diff *diff, const struct change *change)
+static void show_put_head(struct diff *diff, const struct change *change)
 {
 	const char *old = git_mode(change->old.mode), *new = git_mode(change->new.mode);
 	bool is_one_sided = !change->old.mode || !change->new.mode;
@@ -238,7 +238,7 @@ static void put_patch(struct diff *diff, struct shown *shown)
 	if (!is_content(old ? old : new) ||
 	    (!change->from && change->same_content && strcmp(git_mode(old), git_mode(new)) == 0))
 		return;
-	put_head(diff, change);
+	show_put_head(diff, change);
 	if (shown->is_binary) {
 		begin_line(diff, SHOW_PLAIN);
 		(void)fputs("Binary files ", diff->out);
@@ -247,9 +247,9 @@ static void put_patch(struct diff *diff, struct shown *shown)
 		put_side(diff->out, "b/", change->path, new);
 		(void)fputs(" differ\n", diff->out);
 	} else if (shown->patch && git_patch_num_hunks(shown->patch) > 0) {
-		put_name(diff, "a/", old_path(change), old);
-		put_name(diff, "b/", change->path, new);
-		(void)git_patch_print(shown->patch, put_line, diff);
+		show_put_name(diff, "a/", old_path(change), old);
+		show_put_name(diff, "b/", change->path, new);
+		(void)git_patch_print(shown->patch, show_put_line, diff);
 	}
 }
 
@@ -310,7 +310,7 @@ static void json_side(struct json *json, const char *name, const struct side *si
 	json_close(json);
 }
 
-static void put_json(struct json *json, struct shown *shown)
+static void show_put_json(struct json *json, struct shown *shown)
 {
 	json_open(json, NULL, '{');
 	json_bytes(json, "path", shown->change->path, strlen(shown->change->path));
@@ -341,10 +341,10 @@ static void put_name_only(struct diff *diff, const struct change *change)
 }
 
 /* Notes what yett apply leaves out, once for successive changes that the same name protects. */
-static void tell_guards(const struct diff *diff)
+static void report_guards(const struct diff *diff)
 {
 	const struct change *last = NULL;
-	size_t told = 0;
+	size_t reported = 0;
 
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct change *change = &diff->changes[i];
@@ -353,14 +353,14 @@ static void tell_guards(const struct diff *diff)
 		                                                      last->path, &last->guard)))
 			continue;
 		last = change;
-		if (told++ >= DIFF_NOTES_MAX)
+		if (reported++ >= DIFF_NOTES_MAX)
 			continue;
-		ways_tell_guard(diff->notes, change->path, &change->guard);
+		ways_report_guard(diff->notes, change->path, &change->guard);
 		(void)fputs(": yett apply takes it where it is named\n", diff->notes);
 	}
-	if (told > DIFF_NOTES_MAX)
+	if (reported > DIFF_NOTES_MAX)
 		(void)fprintf(diff->notes, "and %zu more names are protected\n",
-		              told - DIFF_NOTES_MAX);
+		              reported - DIFF_NOTES_MAX);
 }
 
 int show(struct diff *diff, const char *form)
@@ -381,16 +381,16 @@ int show(struct diff *diff, const char *form)
 				put_name_only(diff, &diff->changes[i]);
 			continue;
 		}
-		load(diff, &diff->changes[i], &shown);
+		show_load(diff, &diff->changes[i], &shown);
 		added += shown.added;
 		deleted += shown.deleted;
 		if (is_json)
-			put_json(&json, &shown);
+			show_put_json(&json, &shown);
 		else if (is_stat)
 			put_stat(diff, &shown);
 		else
 			put_patch(diff, &shown);
-		unload(&shown);
+		show_unload(&shown);
 	}
 	if (is_json)
 		json_close(&json);
@@ -400,6 +400,6 @@ int show(struct diff *diff, const char *form)
 		              diff->count, added, deleted);
 	}
 	if (!is_json)
-		tell_guards(diff);
+		report_guards(diff);
 	return fflush(diff->out) == 0 && !ferror(diff->out) ? 0 : -EIO;
 }

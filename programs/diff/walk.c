@@ -71,7 +71,7 @@ static int add_change(struct diff *diff, const char *path, const struct change *
 	return diff->changes[diff->count++].path ? 0 : -ENOMEM;
 }
 
-static int add_place(struct walk *walk, const char *path, const struct place *place)
+static int walk_add_place(struct walk *walk, const char *path, const struct place *place)
 {
 	int r;
 
@@ -110,8 +110,8 @@ static bool is_file_whiteout(const struct walk *walk, size_t layer, const char *
 }
 
 /* Returns 1 if the name exists, 0 if not. -EAGAIN: unknown, and a note says so. */
-static int look(struct walk *walk, int directory, const char *name, const char *path,
-                struct stat *ret_st)
+static int walk_look(struct walk *walk, int directory, const char *name, const char *path,
+                     struct stat *ret_st)
 {
 	*ret_st = (struct stat){0};
 	if (directory < 0)
@@ -126,7 +126,7 @@ static int look(struct walk *walk, int directory, const char *name, const char *
 
 /*
  * Finds the topmost layer that has the name. *ret_layer is the number of the place's layers if none
- * has it. Returns 0, or -EAGAIN as look() does.
+ * has it. Returns 0, or -EAGAIN as walk_look() does.
  */
 static int look_in_layers(struct walk *walk, const char *name, const char *path,
                           struct stat *ret_st, size_t *ret_layer)
@@ -135,12 +135,12 @@ static int look_in_layers(struct walk *walk, const char *name, const char *path,
 
 	*ret_st = (struct stat){0};
 	for (*ret_layer = 0; r == 0 && *ret_layer < walk->at->layers; *ret_layer += r == 0)
-		r = look(walk, walk->layers[*ret_layer], name, path, ret_st);
+		r = walk_look(walk, walk->layers[*ret_layer], name, path, ret_st);
 	return r < 0 ? r : 0;
 }
 
 /* Whether the source's file was hidden from the sandbox from the beginning. */
-static bool is_hidden(const struct walk *walk, const char *path)
+static bool walk_is_hidden(const struct walk *walk, const char *path)
 {
 	_cleanup_fd_ int fd = -1;
 	struct stat st;
@@ -165,7 +165,7 @@ static int add_compared(struct walk *walk, struct change *change)
 }
 
 /* Carries out what decide() says about a name of the directory that is being walked. */
-static int carry_out(struct walk *walk, unsigned todo, struct change *change)
+static int walk_carry_out(struct walk *walk, unsigned todo, struct change *change)
 {
 	const char *path = change->path;
 	const struct place *at = walk->at;
@@ -174,7 +174,7 @@ static int carry_out(struct walk *walk, unsigned todo, struct change *change)
 	int r = 0;
 
 	if (change->old.mode && todo != DECIDE_COMPARE)
-		hidden = is_hidden(walk, path);
+		hidden = walk_is_hidden(walk, path);
 	if (hidden && !(todo & (DECIDE_ADDED | DECIDE_COMPARE)))
 		return 0; /* the sandbox never saw the file */
 	if (todo & DECIDE_DELETED)
@@ -185,19 +185,19 @@ static int carry_out(struct walk *walk, unsigned todo, struct change *change)
 	if (r == 0 && (todo & DECIDE_COMPARE))
 		r = add_compared(walk, change);
 	if (r == 0 && (todo & DECIDE_WALK_SOURCE))
-		r = add_place(walk, path, &(struct place){.in_source = true, .covered = true});
+		r = walk_add_place(walk, path, &(struct place){.in_source = true, .covered = true});
 	if (r == 0 && (todo & DECIDE_WALK_UPPER))
-		r = add_place(walk, path, &(struct place){.layers = at->layers});
+		r = walk_add_place(walk, path, &(struct place){.layers = at->layers});
 	if (r == 0 && (todo & DECIDE_WALK_BOTH))
-		r = add_place(walk, path,
-		              &(struct place){.layers = at->layers,
-		                              .in_source = true,
-		                              .covered = at->covered || hidden,
-		                              .hidden = hidden});
+		r = walk_add_place(walk, path,
+		                   &(struct place){.layers = at->layers,
+		                                   .in_source = true,
+		                                   .covered = at->covered || hidden,
+		                                   .hidden = hidden});
 	return r;
 }
 
-static int examine(struct walk *walk, const char *name)
+static int walk_examine(struct walk *walk, const char *name)
 {
 	_cleanup_free_ char *path = NULL;
 	struct stat old, new;
@@ -215,7 +215,7 @@ static int examine(struct walk *walk, const char *name)
 	}
 	if (r < 0 || !decide_is_wanted(walk->diff, path, true))
 		return r;
-	if (look(walk, walk->source, name, path, &old) < 0 ||
+	if (walk_look(walk, walk->source, name, path, &old) < 0 ||
 	    look_in_layers(walk, name, path, &new, &layer) < 0)
 		return 0;
 	is_whiteout = decide_is_whiteout(&new) ||
@@ -224,7 +224,7 @@ static int examine(struct walk *walk, const char *name)
 	                         .old = {old.st_mode, (uint64_t)old.st_size},
 	                         .new = {new.st_mode, (uint64_t) new.st_size},
 	                         .layer = layer};
-	return carry_out(walk, decide(old.st_mode, new.st_mode, is_whiteout), &change);
+	return walk_carry_out(walk, decide(old.st_mode, new.st_mode, is_whiteout), &change);
 }
 
 /* Whether one of the first `count` layers has the name there. */
@@ -250,7 +250,7 @@ static int examine_all(struct walk *walk, int directory, size_t above)
 
 	while (r == 0 && (r = entries_next(entries, &entry)) == 0 && entry)
 		if (!is_in_layers(walk, entry->d_name, above))
-			r = examine(walk, entry->d_name);
+			r = walk_examine(walk, entry->d_name);
 	return r;
 }
 
@@ -272,7 +272,7 @@ static bool is_opaque(struct walk *walk, const struct place *place, size_t layer
  * Opens the directory in each layer, from the top down to the one that hides the layers below: it
  * has a mark, or it has something other than a directory there. Returns 0 or -errno.
  */
-static int open_layers(struct walk *walk, struct place *place)
+static int walk_open_layers(struct walk *walk, struct place *place)
 {
 	for (size_t i = 0; i < place->layers; i++) {
 		int fd = read_open(walk->diff->layers[i], place->path, O_RDONLY | O_DIRECTORY);
@@ -296,7 +296,7 @@ static int walk_place(struct walk *walk, struct place *place)
 	_cleanup_fd_ int source = place->in_source ? read_open(walk->diff->source, place->path,
 	                                                       O_RDONLY | O_DIRECTORY)
 	                                           : -1;
-	int r = place->in_source && source < 0 ? source : 0, opened = open_layers(walk, place);
+	int r = place->in_source && source < 0 ? source : 0, opened = walk_open_layers(walk, place);
 
 	walk->at = place;
 	walk->source = source;
@@ -312,7 +312,7 @@ static int walk_place(struct walk *walk, struct place *place)
 	return source < 0 && place->in_source ? 0 : r;
 }
 
-static int by_path(const void *a, const void *b)
+static int walk_by_path(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
@@ -323,8 +323,8 @@ static int by_path(const void *a, const void *b)
 int walk(struct diff *diff)
 {
 	struct walk walk = {.diff = diff, .source = -1};
-	int r = add_place(&walk, "",
-	                  &(struct place){.layers = diff->layer_count, .in_source = true});
+	int r = walk_add_place(&walk, "",
+	                       &(struct place){.layers = diff->layer_count, .in_source = true});
 
 	while (r == 0 && walk.count > 0) {
 		struct place place = walk.places[--walk.count];
@@ -336,6 +336,6 @@ int walk(struct diff *diff)
 		free(walk.places[--walk.count].path);
 	free(walk.places);
 	if (r == 0 && diff->count)
-		qsort(diff->changes, diff->count, sizeof *diff->changes, by_path);
+		qsort(diff->changes, diff->count, sizeof *diff->changes, walk_by_path);
 	return r;
 }

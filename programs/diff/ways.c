@@ -8,7 +8,7 @@
 #include "programs/diff/protect.h"
 
 /* Returns the offset of the beginning of the name that is `names` names before the one at `at`. */
-static size_t go_back(const char *path, size_t at, unsigned names)
+static size_t ways_go_back(const char *path, size_t at, unsigned names)
 {
 	while (at > 0 && path[at - 1] != '/')
 		at--;
@@ -35,7 +35,8 @@ void ways_turn_to(struct ways *ways, const char *path)
 		same++;
 	memset(ways->known + same + 1, 0, sizeof ways->known - same - 1);
 	(void)snprintf(ways->path, sizeof ways->path, "%s", path);
-	ways->clean = go_back(path, ways->clean < same ? ways->clean : same, ways->names_before);
+	ways->clean =
+		ways_go_back(path, ways->clean < same ? ways->clean : same, ways->names_before);
 }
 
 /*
@@ -77,7 +78,7 @@ static bool is_repository(void *context, const char *directory)
 }
 
 /* Whether no wanted path names the .git, or anything in it. */
-static bool is_unnamed(const struct diff *diff, const char *path, size_t length)
+static bool ways_is_unnamed(const struct diff *diff, const char *path, size_t length)
 {
 	for (size_t i = 0; i < diff->wanted_count; i++)
 		if (strncmp(diff->wanted[i], path, length) == 0 &&
@@ -95,7 +96,7 @@ struct guard ways_guard(struct ways *ways, uint32_t was, uint32_t is)
 
 	if (git) {
 		guard = (struct guard){PROTECT_WHY_GIT, git,
-		                       is_unnamed(ways->diff, ways->path, git)};
+		                       ways_is_unnamed(ways->diff, ways->path, git)};
 	} else if (guard.why) {
 		/* A listed entry may consist of several names: report the whole path. */
 		bool is_whole = strcmp(guard.why, PROTECT_WHY_LISTED) == 0;
@@ -105,7 +106,7 @@ struct guard ways_guard(struct ways *ways, uint32_t was, uint32_t is)
 	return guard;
 }
 
-void ways_tell_guard(FILE *to, const char *path, const struct guard *guard)
+void ways_report_guard(FILE *to, const char *path, const struct guard *guard)
 {
 	quote_short(to, path, guard->length);
 	(void)fprintf(to, ": is protected (%s)", guard->why);
@@ -123,7 +124,7 @@ static void note_gits_own(const struct diff *diff, const struct change *change, 
 {
 	if ((*count)++ >= DIFF_NOTES_MAX)
 		return;
-	ways_tell_guard(diff->notes, change->path, &change->guard);
+	ways_report_guard(diff->notes, change->path, &change->guard);
 	(void)fputs(
 		", and what git keeps there is not shown: yett git fetch brings commits; or name it\n",
 		diff->notes);
@@ -134,7 +135,7 @@ void ways_guard_changes(struct diff *diff, bool stays)
 	static struct ways ways;
 	/* The last change that was dropped: a copy, because its place in the array is reused. */
 	struct change last = {.path = NULL};
-	size_t kept = 0, told = 0;
+	size_t kept = 0, reported = 0;
 
 	ways_begin(&ways, diff);
 	for (size_t i = 0; i < diff->count; i++) {
@@ -148,11 +149,11 @@ void ways_guard_changes(struct diff *diff, bool stays)
 		}
 		if (!last.path ||
 		    !ways_is_same_guard(change->path, &change->guard, last.path, &last.guard))
-			note_gits_own(diff, change, &told);
+			note_gits_own(diff, change, &reported);
 		last = *change;
 	}
 	diff->count = kept;
-	if (told > DIFF_NOTES_MAX)
+	if (reported > DIFF_NOTES_MAX)
 		(void)fprintf(diff->notes, "and what git keeps in %zu more places\n",
-		              told - DIFF_NOTES_MAX);
+		              reported - DIFF_NOTES_MAX);
 }

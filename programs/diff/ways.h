@@ -39,7 +39,7 @@ struct guard ways_guard(struct ways *ways, uint32_t was, uint32_t is);
 /*
  * Writes "PATH: is protected (WHY)" without a newline. PATH is cut off after guard->length bytes.
  */
-void ways_tell_guard(FILE *to, const char *path, const struct guard *guard);
+void ways_report_guard(FILE *to, const char *path, const struct guard *guard);
 
 /* Whether the same name protects both paths. */
 bool ways_is_same_guard(const char *path, const struct guard *guard, const char *other_path,

@@ -1,13 +1,13 @@
 /*
  * The connections of the proxy (yett-front), of which the connector has duplicates: counts them,
- * cuts them, and notices their end. See dialer.h.
+ * cuts them, and notices their end. See connector.h.
  *
  * Runs as the caller, without privilege. Must never read or write a connection, and must never
  * disconnect it with connect(2): the proxy could connect such a socket again with MSG_FASTOPEN,
  * without asking. A socket that is shut down cannot be connected again.
  */
-#include "programs/egress/dial.h"
-#include "programs/egress/dialer.h"
+#include "programs/egress/connect.h"
+#include "programs/egress/connector.h"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -15,14 +15,14 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-uint32_t connections_count(const struct dialer *dialer)
+uint32_t connections_count(const struct connector *connector)
 {
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < dialer->connections_end; i++)
-		count += dialer->connections[i].state == CONNECTION_OPEN;
-	for (size_t i = 0; i < dialer->asks_end; i++)
-		count += dialer->asks[i].state == ASK_ANSWERED && dialer->asks[i].answer == 0;
+	for (size_t i = 0; i < connector->connections_end; i++)
+		count += connector->connections[i].state == CONNECTION_OPEN;
+	for (size_t i = 0; i < connector->asks_end; i++)
+		count += connector->asks[i].state == ASK_ANSWERED && connector->asks[i].answer == 0;
 	return count;
 }
 
@@ -47,9 +47,10 @@ static uint64_t less(uint64_t count, uint64_t others)
  * Closes and reports a connection. Sent bytes are those that were passed to the network at least
  * once: unlike tcpi_bytes_acked, this counts neither SYN nor FIN.
  */
-static void finish(struct dialer *dialer, struct connection *connection)
+static void connections_finish(struct connector *connector, struct connection *connection)
 {
-	struct egress_told one = {.kind = EGRESS_TOLD_CLOSED, .verdict = (uint8_t)connection->cut};
+	struct egress_report one = {.kind = EGRESS_REPORT_CLOSED,
+	                            .verdict = (uint8_t)connection->cut};
 	struct tcp_info info;
 
 	if (read_info(connection->fd, &info)) {
@@ -59,22 +60,22 @@ static void finish(struct dialer *dialer, struct connection *connection)
 			less(info.tcpi_bytes_received,
 		             connection->has_end + (uint64_t)connection->target.answered);
 	}
-	dialer_unwatch(dialer, connection->fd);
+	connector_unwatch(connector, connection->fd);
 	connection->fd = fd_close(connection->fd);
 	connection->state = CONNECTION_FREE;
-	dialer_tell(dialer, &connection->target, one);
+	connector_report(connector, &connection->target, one);
 }
 
 /*
  * Finds a slot. If none is free, finishes the ENDING connection with the earliest deadline, even if
- * it has unsent data. There is always one: see DIALER_CONNECTIONS_MAX.
+ * it has unsent data. There is always one: see CONNECTOR_CONNECTIONS_MAX.
  */
-static struct connection *find_room(struct dialer *dialer)
+static struct connection *connections_find_room(struct connector *connector)
 {
 	struct connection *ending = NULL;
 
-	for (size_t i = 0; i < dialer->connections_end; i++) {
-		struct connection *connection = &dialer->connections[i];
+	for (size_t i = 0; i < connector->connections_end; i++) {
+		struct connection *connection = &connector->connections[i];
 
 		if (connection->state == CONNECTION_FREE)
 			return connection;
@@ -82,30 +83,32 @@ static struct connection *find_room(struct dialer *dialer)
 		    (!ending || connection->deadline_ms < ending->deadline_ms))
 			ending = connection;
 	}
-	if (dialer->connections_end < DIALER_CONNECTIONS_MAX)
-		return &dialer->connections[dialer->connections_end++];
+	if (connector->connections_end < CONNECTOR_CONNECTIONS_MAX)
+		return &connector->connections[connector->connections_end++];
 	if (ending)
-		finish(dialer, ending);
+		connections_finish(connector, ending);
 	return ending;
 }
 
-void connections_take(struct dialer *dialer, int fd, const struct dialer_target *target)
+void connections_take(struct connector *connector, int fd, const struct connector_target *target)
 {
-	struct connection *connection = find_room(dialer);
+	struct connection *connection = connections_find_room(connector);
 
 	/*
 	 * Edge-triggered: a socket whose remote end has sent FIN would stay ready. epoll(7) also
 	 * reports events that have happened before.
 	 */
-	if (!connection || !dialer_watch(dialer, fd, EPOLLRDHUP | EPOLLET, DIALER_SOURCE_CONNECTION,
-	                                 (size_t)(connection - dialer->connections))) {
+	if (!connection ||
+	    !connector_watch(connector, fd, EPOLLRDHUP | EPOLLET, CONNECTOR_SOURCE_CONNECTION,
+	                     (size_t)(connection - connector->connections))) {
 		(void)shutdown(fd, SHUT_RDWR);
 		fd_close(fd);
 		return;
 	}
 	*connection = (struct connection){CONNECTION_OPEN,     fd,    *target,
 	                                  NET_VERDICT_ALLOWED, false, UINT64_MAX};
-	dialer_tell(dialer, target, (struct egress_told){.kind = EGRESS_TOLD_CONNECTED});
+	connector_report(connector, target,
+	                 (struct egress_report){.kind = EGRESS_REPORT_CONNECTED});
 }
 
 /*
@@ -114,30 +117,31 @@ void connections_take(struct dialer *dialer, int fd, const struct dialer_target 
  */
 static bool has_sent_end(uint8_t state, uint32_t events)
 {
-	return state == DIAL_CLOSE_WAIT || state == DIAL_LAST_ACK || state == DIAL_CLOSING ||
-	       state == DIAL_TIME_WAIT || (state == DIAL_CLOSE && !(events & EPOLLERR));
+	return state == CONNECT_CLOSE_WAIT || state == CONNECT_LAST_ACK ||
+	       state == CONNECT_CLOSING || state == CONNECT_TIME_WAIT ||
+	       (state == CONNECT_CLOSE && !(events & EPOLLERR));
 }
 
 /* Shut down in both directions (EPOLLHUP), a connection is over when no unsent data is left. */
-void connections_advance(struct dialer *dialer, size_t index, uint32_t events)
+void connections_advance(struct connector *connector, size_t index, uint32_t events)
 {
-	struct connection *connection = &dialer->connections[index];
+	struct connection *connection = &connector->connections[index];
 	struct tcp_info info;
 
 	if (connection->state == CONNECTION_FREE)
 		return;
 	if (!read_info(connection->fd, &info)) {
-		finish(dialer, connection);
+		connections_finish(connector, connection);
 		return;
 	}
 	connection->has_end = connection->has_end || has_sent_end(info.tcpi_state, events);
 	if (!(events & EPOLLHUP))
 		return;
-	if (info.tcpi_state == DIAL_CLOSE || info.tcpi_notsent_bytes == 0) {
-		finish(dialer, connection);
+	if (info.tcpi_state == CONNECT_CLOSE || info.tcpi_notsent_bytes == 0) {
+		connections_finish(connector, connection);
 	} else if (connection->state == CONNECTION_OPEN) {
 		connection->state = CONNECTION_ENDING;
-		connection->deadline_ms = dialer->now_ms + DIALER_ENDING_MS;
+		connection->deadline_ms = connector->now_ms + CONNECTOR_ENDING_MS;
 	}
 }
 
@@ -145,79 +149,79 @@ void connections_advance(struct dialer *dialer, size_t index, uint32_t events)
  * Handles the ends of connections that epoll(7) has not reported yet, since it reports other events
  * first.
  */
-static void notice_ends(struct dialer *dialer)
+static void notice_ends(struct connector *connector)
 {
-	struct pollfd polled[DIALER_CONNECTIONS_MAX];
+	struct pollfd polled[CONNECTOR_CONNECTIONS_MAX];
 
-	for (size_t i = 0; i < dialer->connections_end; i++)
-		polled[i] = (struct pollfd){dialer->connections[i].state == CONNECTION_OPEN
-		                                    ? dialer->connections[i].fd
+	for (size_t i = 0; i < connector->connections_end; i++)
+		polled[i] = (struct pollfd){connector->connections[i].state == CONNECTION_OPEN
+		                                    ? connector->connections[i].fd
 		                                    : -1,
 		                            0, 0};
-	if (poll(polled, dialer->connections_end, 0) <= 0)
+	if (poll(polled, connector->connections_end, 0) <= 0)
 		return;
-	for (size_t i = 0; i < dialer->connections_end; i++)
+	for (size_t i = 0; i < connector->connections_end; i++)
 		if (polled[i].revents)
-			connections_advance(dialer, i,
+			connections_advance(connector, i,
 			                    /* The bits of poll(2) and epoll(7) are the same. */
 			                    (uint32_t)polled[i].revents);
 }
 
 /* The proxy may have shut a connection down right before it sent the ask. */
-bool connections_have_room(struct dialer *dialer)
+bool connections_have_room(struct connector *connector)
 {
-	if (connections_count(dialer) >= dialer->rules.memory->connections_max)
-		notice_ends(dialer);
-	return connections_count(dialer) < dialer->rules.memory->connections_max;
+	if (connections_count(connector) >= connector->rules.memory->connections_max)
+		notice_ends(connector);
+	return connections_count(connector) < connector->rules.memory->connections_max;
 }
 
 /*
  * SO_LINGER of 0 seconds: queued data is dropped when the last descriptor is closed, which is the
  * proxy's. socket(7)
  */
-static void cut(struct dialer *dialer, struct connection *connection, enum net_verdict why)
+static void cut(struct connector *connector, struct connection *connection, enum net_verdict why)
 {
 	const struct linger none = {.l_onoff = 1};
 
 	(void)setsockopt(connection->fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 	(void)shutdown(connection->fd, SHUT_RDWR);
 	connection->cut = why;
-	finish(dialer, connection);
+	connections_finish(connector, connection);
 }
 
-void connections_check(struct dialer *dialer)
+void connections_check(struct connector *connector)
 {
-	for (size_t i = 0; i < dialer->connections_end; i++) {
-		struct connection *connection = &dialer->connections[i];
-		const struct dialer_target *target = &connection->target;
-		struct dialer_verdict verdict;
+	for (size_t i = 0; i < connector->connections_end; i++) {
+		struct connection *connection = &connector->connections[i];
+		const struct connector_target *target = &connection->target;
+		struct connector_verdict verdict;
 
 		if (connection->state == CONNECTION_FREE)
 			continue;
 		/* Ignores verdict.error: if there is no route any more, TCP finds out. */
-		verdict = dialer_decide(dialer, target, &target->address);
+		verdict = connector_decide(connector, target, &target->address);
 		if (verdict.verdict != NET_VERDICT_ALLOWED)
-			cut(dialer, connection,
+			cut(connector, connection,
 			    verdict.verdict == NET_VERDICT_ASKED ? NET_VERDICT_NO_RULE
 			                                         : verdict.verdict);
 	}
 }
 
-void connections_advance_time(struct dialer *dialer)
+void connections_advance_time(struct connector *connector)
 {
-	for (size_t i = 0; i < dialer->connections_end; i++)
-		if (dialer->connections[i].state == CONNECTION_ENDING &&
-		    dialer->connections[i].deadline_ms <= dialer->now_ms)
-			finish(dialer, &dialer->connections[i]);
+	for (size_t i = 0; i < connector->connections_end; i++)
+		if (connector->connections[i].state == CONNECTION_ENDING &&
+		    connector->connections[i].deadline_ms <= connector->now_ms)
+			connections_finish(connector, &connector->connections[i]);
 }
 
-uint64_t connections_next_ms(const struct dialer *dialer)
+uint64_t connections_next_ms(const struct connector *connector)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (size_t i = 0; i < dialer->connections_end; i++)
-		if (dialer->connections[i].state == CONNECTION_ENDING &&
-		    dialer->connections[i].deadline_ms < next)
-			next = dialer->connections[i].deadline_ms;
+	for (size_t i = 0; i < connector->connections_end; i++)
+		if (connector->connections[i].state == CONNECTION_ENDING &&
+		    connector->connections[i].deadline_ms < next)
+			next = connector->connections[i].deadline_ms;
 	return next;
 }

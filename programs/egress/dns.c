@@ -67,7 +67,7 @@ static char canonical(uint8_t c)
  * Whether inet_aton(3), and so getaddrinfo(3), takes a name that ends with this label for an
  * address. No name of a host ends so. RFC 3696, section 2
  */
-static bool is_number(const char *label)
+static bool dns_is_number(const char *label)
 {
 	if (label[0] == '0' && label[1] == 'x')
 		return label[2 + strspn(label + 2, "0123456789abcdef")] == '\0';
@@ -97,7 +97,7 @@ static void name_question(struct dns_question *q)
 	if (length == 0)
 		return;
 	name[length - 1] = '\0';
-	if (is_number(name + last))
+	if (dns_is_number(name + last))
 		return;
 	memcpy(q->name, name, length);
 	q->is_name_valid = true;
@@ -204,7 +204,7 @@ static void put_32(struct writer *w, uint32_t value)
 }
 
 /* Writes a record of the name in question, up to its data. RFC 1035, section 4.1.3 */
-static void put_head(struct writer *w, uint16_t type, uint32_t ttl_s, size_t data_size)
+static void dns_put_head(struct writer *w, uint16_t type, uint32_t ttl_s, size_t data_size)
 {
 	put_16(w, TO_THE_QUESTION);
 	put_16(w, type);
@@ -226,19 +226,19 @@ static uint16_t put_addresses(struct writer *w, const struct dns_question *q,
 		const struct in6_addr *address = &reply->addresses[i];
 
 		assert(IN6_IS_ADDR_V4MAPPED(address) == is_v4);
-		put_head(w, q->type, reply->ttl_s, size);
+		dns_put_head(w, q->type, reply->ttl_s, size);
 		put_bytes(w, address->s6_addr + sizeof *address - size, size);
 	}
 	return (uint16_t)reply->addresses_count;
 }
 
-static uint16_t put_name(struct writer *w, const struct dns_question *q,
-                         const struct dns_reply *reply)
+static uint16_t dns_put_name(struct writer *w, const struct dns_question *q,
+                             const struct dns_reply *reply)
 {
 	size_t length = strlen(reply->name);
 
 	assert(q->type == ns_t_ptr && length > 0 && length <= DNS_NAME_MAX);
-	put_head(w, q->type, reply->ttl_s, length + 2);
+	dns_put_head(w, q->type, reply->ttl_s, length + 2);
 	for (const char *label = reply->name; label;) {
 		const char *dot = strchr(label, '.');
 		size_t size = dot ? (size_t)(dot - label) : strlen(label);
@@ -264,7 +264,7 @@ static uint16_t put_soa(struct writer *w, const struct dns_question *q,
 	                            604800 /* expire */, reply->ttl_s};
 
 	(void)q;
-	put_head(w, ns_t_soa, reply->ttl_s, 1 + 1 + sizeof numbers);
+	dns_put_head(w, ns_t_soa, reply->ttl_s, 1 + 1 + sizeof numbers);
 	/* The name server and the mailbox are the root, which means that there are none. */
 	put_8(w, 0);
 	put_8(w, 0);
@@ -280,7 +280,7 @@ static const struct kind {
 	                const struct dns_reply *reply);
 } kinds[] = {
 	[DNS_ADDRESSES] = {ns_s_an, ns_r_noerror, put_addresses},
-	[DNS_NAME] = {ns_s_an, ns_r_noerror, put_name},
+	[DNS_NAME] = {ns_s_an, ns_r_noerror, dns_put_name},
 	[DNS_NODATA] = {ns_s_ns, ns_r_noerror, put_soa},
 	[DNS_NXDOMAIN] = {ns_s_ns, ns_r_nxdomain, put_soa},
 	[DNS_SERVFAIL] = {ns_s_an, ns_r_servfail, NULL},
@@ -363,7 +363,7 @@ int dns_answer(const struct dns_question *question, const struct dns_reply *repl
 }
 
 /* Whether `name` ends with `suffix`, after 1 to `size` - 1 bytes, which are written to `prefix`. */
-static bool split(const char *name, const char *suffix, char *prefix, size_t size)
+static bool dns_split(const char *name, const char *suffix, char *prefix, size_t size)
 {
 	size_t length = strlen(name), suffix_length = strlen(suffix);
 
@@ -380,7 +380,7 @@ static bool reverse_v4(const char *name, struct in6_addr *ret)
 	char prefix[INET_ADDRSTRLEN];
 	uint8_t from[sizeof(struct in_addr)];
 
-	if (!split(name, ".in-addr.arpa", prefix, sizeof prefix) ||
+	if (!dns_split(name, ".in-addr.arpa", prefix, sizeof prefix) ||
 	    inet_pton(AF_INET, prefix, from) != 1)
 		return false;
 	*ret = (struct in6_addr){.s6_addr = {[10] = 0xff,
@@ -399,7 +399,8 @@ static bool reverse_v6(const char *name, struct in6_addr *ret)
 	char prefix[4 * sizeof *ret];
 	struct in6_addr address = {0};
 
-	if (!split(name, ".ip6.arpa", prefix, sizeof prefix) || strlen(prefix) != sizeof prefix - 1)
+	if (!dns_split(name, ".ip6.arpa", prefix, sizeof prefix) ||
+	    strlen(prefix) != sizeof prefix - 1)
 		return false;
 	for (size_t i = 0; i < 2 * sizeof address; i++) {
 		const char *digit = strchr(hex, prefix[2 * i]);

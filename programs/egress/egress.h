@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/net_rule.h"
-#include "programs/egress/egress_told.h"
+#include "programs/egress/egress_report.h"
 
 #define EGRESS_PORTS_MAX 256 /* listeners for ports of rules, where each port takes one */
 
@@ -25,56 +25,56 @@
  * connector's duplicate would keep the connection open otherwise, and the connector notices the end
  * by the shutdown.
  */
-enum front_fd {
-	FRONT_FD_DIALER = 3, /* SOCK_SEQPACKET */
+enum proxy_fd {
+	PROXY_FD_CONNECTOR = 3, /* SOCK_SEQPACKET */
 	/*
 	 * Non-blocking listening sockets in the sandbox's network namespace, which receive all its
 	 * connections. The local address of an accepted socket is the address to which the program
 	 * connected.
 	 */
-	FRONT_FD_TCP4 = 4,
-	FRONT_FD_TCP6 = 5,
+	PROXY_FD_TCP4 = 4,
+	PROXY_FD_TCP6 = 5,
 	/*
 	 * A UDP socket at port 53, of IPv6 for both families if the host has IPv6, with IP_PKTINFO
 	 * and IPV6_RECVPKTINFO.
 	 */
-	FRONT_FD_DNS = 6,
+	PROXY_FD_DNS = 6,
 	/*
-	 * SOCK_SEQPACKET. If this is open, the listening sockets and FRONT_FD_DNS are not open at
+	 * SOCK_SEQPACKET. If this is open, the listening sockets and PROXY_FD_DNS are not open at
 	 * first: they arrive here, with struct egress_listeners.
 	 */
-	FRONT_FD_CATCHER = 7,
+	PROXY_FD_CATCHER = 7,
 	/*
 	 * Where the kernel cannot redirect all connections: one listening socket for each port of
 	 * the rules, in a network namespace that receives everything that leaves the sandbox's.
 	 */
-	FRONT_FD_PORTS = 8,
+	PROXY_FD_PORTS = 8,
 	/* `+ 1`: besides the ports of the rules, there is port 53 for DNS over TCP. */
-	FRONT_FD_END = FRONT_FD_PORTS + EGRESS_PORTS_MAX + 1,
+	PROXY_FD_END = PROXY_FD_PORTS + EGRESS_PORTS_MAX + 1,
 };
 
 /*
- * Port listener → proxy, over FRONT_FD_CATCHER. The i-th descriptor of the packet becomes the
+ * Port listener → proxy, over PROXY_FD_CATCHER. The i-th descriptor of the packet becomes the
  * proxy's descriptor `numbers[i]`.
  */
 #define EGRESS_LISTENERS_MAX 64
 struct egress_listeners {
 	uint32_t is_last;
-	uint32_t numbers[EGRESS_LISTENERS_MAX]; /* enum front_fd of each */
+	uint32_t numbers[EGRESS_LISTENERS_MAX]; /* enum proxy_fd of each */
 };
 
-enum dialer_fd {
-	DIALER_FD_FRONT = 3,      /* SOCK_SEQPACKET */
-	DIALER_FD_SUPERVISOR = 4, /* SOCK_SEQPACKET */
+enum connector_fd {
+	CONNECTOR_FD_PROXY = 3,      /* SOCK_SEQPACKET */
+	CONNECTOR_FD_SUPERVISOR = 4, /* SOCK_SEQPACKET */
 	/* Sealed memory with the used part of struct plan, which says who the caller is. */
-	DIALER_FD_PLAN = 5,
-	DIALER_FD_RESOLVER = 6, /* the program yett-resolver */
-	DIALER_FD_END = 7,
+	CONNECTOR_FD_PLAN = 5,
+	CONNECTOR_FD_RESOLVER = 6, /* the program yett-resolver */
+	CONNECTOR_FD_END = 7,
 };
 
 /*
- * Addresses inside: the sandbox's own, and the name server in its /etc/resolv.conf. fakes.h has the
- * networks of the synthetic addresses.
+ * Addresses inside: the sandbox's own, and the name server in its /etc/resolv.conf. synthetic.h has
+ * the networks of the synthetic addresses.
  */
 #define EGRESS_OWN_V4    "198.18.0.1"
 #define EGRESS_OWN_V6    "fd79:6574:7400::1"

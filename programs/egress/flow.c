@@ -15,7 +15,7 @@
 static const enum flow_side from_side[] = {[FLOW_IN] = FLOW_OUTSIDE, [FLOW_OUT] = FLOW_INSIDE};
 static const enum flow_side to_side[] = {[FLOW_IN] = FLOW_INSIDE, [FLOW_OUT] = FLOW_OUTSIDE};
 
-static int set(int socket, int level, int option, int value)
+static int flow_set(int socket, int level, int option, int value)
 {
 	return setsockopt(socket, level, option, &value, sizeof value) < 0 ? -errno : 0;
 }
@@ -29,14 +29,14 @@ int flow_prepare(int socket)
 	const struct linger reset = {.l_onoff = 1};
 	int flags = fcntl(socket, F_GETFL);
 	/* Fails for a socket that is not TCP. */
-	int r = set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+	int r = flow_set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
 
 	if (r < 0)
 		return r;
 	if (flags < 0 || (!(flags & O_NONBLOCK) && fcntl(socket, F_SETFL, flags | O_NONBLOCK) < 0))
 		return -errno;
-	(void)set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES);
-	(void)set(socket, SOL_SOCKET, SO_OOBINLINE, 1);
+	(void)flow_set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_BYTES);
+	(void)flow_set(socket, SOL_SOCKET, SO_OOBINLINE, 1);
 	return setsockopt(socket, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) < 0 ? -errno : 0;
 }
 
@@ -110,7 +110,7 @@ static ssize_t take_urgent(struct flow *flow, enum flow_side from, const struct 
 }
 
 /* Returns the number of bytes moved into the pipe, or -errno. */
-static ssize_t take(struct flow *flow, enum flow_way way, size_t most)
+static ssize_t flow_take(struct flow *flow, enum flow_way way, size_t most)
 {
 	struct flow_lane *lane = &flow->lanes[way];
 	enum flow_side from = from_side[way];
@@ -155,7 +155,7 @@ static void close_pipe(struct flow_lane *lane)
  * Returns the number of bytes moved out of the pipe, or -errno. If the peer accepts no more data,
  * only this direction is lost: the program must still get what the peer has sent before.
  */
-static ssize_t give(struct flow *flow, enum flow_way way)
+static ssize_t flow_give(struct flow *flow, enum flow_way way)
 {
 	struct flow_lane *lane = &flow->lanes[way];
 	enum flow_side to = to_side[way];
@@ -187,11 +187,11 @@ ssize_t flow_move(struct flow *flow, enum flow_way way, size_t most, bool *ret_i
 	ssize_t in, out;
 
 	do {
-		in = take(flow, way, turn - taken);
+		in = flow_take(flow, way, turn - taken);
 		if (in < 0)
 			return in;
 		taken += (size_t)in;
-		out = give(flow, way);
+		out = flow_give(flow, way);
 		if (out < 0)
 			return out;
 	} while (in > 0 || out > 0);

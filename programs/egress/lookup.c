@@ -24,7 +24,7 @@ bool lookup_is_waiting(const struct lookup *lookup)
  * Finds a slot that nobody needs: free or expired, or, if the cache or all slots are full, the
  * cached name that expires first.
  */
-static struct lookup_name *find_room(struct lookup *lookup, uint64_t now_ms)
+static struct lookup_name *lookup_find_room(struct lookup *lookup, uint64_t now_ms)
 {
 	struct lookup_name *room = NULL, *oldest = NULL;
 	size_t cached = 0;
@@ -56,7 +56,7 @@ static void learn(struct lookup_name *name, const struct resolver_answer *answer
 	name->known_until_ms = now_ms + (answer->count > 0 ? LOOKUP_CACHED_MS : LOOKUP_FAILED_MS);
 }
 
-static void fail(struct lookup_name *name, uint64_t now_ms)
+static void lookup_fail(struct lookup_name *name, uint64_t now_ms)
 {
 	learn(name, &(struct resolver_answer){.id = name->answer.id, .error = EIO}, now_ms);
 }
@@ -73,7 +73,7 @@ int lookup_begin(struct lookup *lookup, const char *name, uint64_t now_ms)
 		    strcmp(other->name, name) == 0)
 			return (int)i;
 	}
-	room = find_room(lookup, now_ms);
+	room = lookup_find_room(lookup, now_ms);
 	if (!room)
 		return -EAGAIN;
 	room->state = LOOKUP_WAITING;
@@ -103,7 +103,7 @@ void lookup_send(struct lookup *lookup, uint64_t now_ms)
 		if (name->state != LOOKUP_WAITING)
 			continue;
 		if (socket < 0) {
-			fail(name, now_ms);
+			lookup_fail(name, now_ms);
 			continue;
 		}
 		r = send_one(socket, name);
@@ -129,7 +129,7 @@ static void restart(struct lookup *lookup, uint64_t now_ms)
 	lookup_send(lookup, now_ms);
 }
 
-static bool is_sound(const struct resolver_answer *answer)
+static bool lookup_is_sound(const struct resolver_answer *answer)
 {
 	return answer->error >= 0 && (answer->error == 0) == (answer->count > 0) &&
 	       answer->count <= RESOLVER_ADDRESSES_MAX;
@@ -151,7 +151,7 @@ void lookup_receive(struct lookup *lookup, uint64_t now_ms)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n == sizeof answer && is_sound(&answer))
+	if (n == sizeof answer && lookup_is_sound(&answer))
 		i = find_asked(lookup, answer.id);
 	if (i >= 0)
 		learn(&lookup->names[i], &answer, now_ms);

@@ -46,7 +46,7 @@ struct child {
 	uint64_t deadline_ms;
 };
 
-static void need(bool done, enum stage stage)
+static void resolver_main_need(bool done, enum stage stage)
 {
 	if (!done)
 		_exit((int)stage);
@@ -56,7 +56,7 @@ static void need(bool done, enum stage stage)
  * No file, and no core dump (1: core(5)). Descriptors and memory are for name services, which may
  * map large caches.
  */
-static bool limit(void)
+static bool resolver_main_limit(void)
 {
 	static const struct lockdown_limit limits[] = {
 		{RLIMIT_CORE, 1},
@@ -84,7 +84,7 @@ static bool limit(void)
  * services still can read files and use sockets. Does nothing on a kernel without Landlock.
  * landlock(7)
  */
-static bool confine(void)
+static bool resolver_main_confine(void)
 {
 	struct {
 		uint64_t files, tcp, scoped;
@@ -100,14 +100,14 @@ static bool confine(void)
 	return fd >= 0 && syscall(SYS_landlock_restrict_self, fd, 0) == 0;
 }
 
-static void lock_down(void)
+static void resolver_main_lock_down(void)
 {
-	need(syscall(SYS_close_range, 3u, ~0u, 0u) == 0, STAGE_DESCRIPTORS);
-	need(limit(), STAGE_LIMITS);
-	need(lockdown_capabilities(), STAGE_CAPABILITIES);
-	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
-	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
-	need(confine(), STAGE_LANDLOCK);
+	resolver_main_need(syscall(SYS_close_range, 3u, ~0u, 0u) == 0, STAGE_DESCRIPTORS);
+	resolver_main_need(resolver_main_limit(), STAGE_LIMITS);
+	resolver_main_need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	resolver_main_need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	resolver_main_need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	resolver_main_need(resolver_main_confine(), STAGE_LANDLOCK);
 }
 
 static int read_error(int r)
@@ -148,7 +148,7 @@ static bool read_address(const struct addrinfo *info, struct net_address *ret_ad
  * AI_ADDRCONFIG as the host's own programs use it: without IPv6 no AAAA query is sent in vain.
  * getaddrinfo(3)
  */
-static void look_up(const char *name, struct resolver_answer *answer)
+static void resolver_main_look_up(const char *name, struct resolver_answer *answer)
 {
 	const struct addrinfo hints = {
 		.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
@@ -179,14 +179,15 @@ _Noreturn static void answer_in_child(const struct resolver_question *question, 
 {
 	struct resolver_answer answer = {.id = question->id};
 
-	need(dup2(pipe, STDIN_FILENO) == STDIN_FILENO && syscall(SYS_close_range, 3u, ~0u, 0u) == 0,
-	     STAGE_DESCRIPTORS);
-	need(lockdown_death_signal() && getppid() == parent, STAGE_DEATH_SIGNAL);
-	look_up(question->name, &answer);
+	resolver_main_need(dup2(pipe, STDIN_FILENO) == STDIN_FILENO &&
+	                           syscall(SYS_close_range, 3u, ~0u, 0u) == 0,
+	                   STAGE_DESCRIPTORS);
+	resolver_main_need(lockdown_death_signal() && getppid() == parent, STAGE_DEATH_SIGNAL);
+	resolver_main_look_up(question->name, &answer);
 	_exit(write(STDIN_FILENO, &answer, sizeof answer) == sizeof answer ? 0 : 1);
 }
 
-static int begin(struct child *child, const struct resolver_question *question)
+static int resolver_main_begin(struct child *child, const struct resolver_question *question)
 {
 	pid_t parent = getpid();
 	int ends[2];
@@ -212,7 +213,7 @@ static int begin(struct child *child, const struct resolver_question *question)
  * The connector receives the answers to its questions. If it does not, nobody else needs this
  * process.
  */
-static void tell(const struct resolver_answer *answer)
+static void resolver_main_report(const struct resolver_answer *answer)
 {
 	if (send(STDIN_FILENO, answer, sizeof *answer, MSG_NOSIGNAL) != sizeof *answer)
 		_exit(0);
@@ -222,7 +223,7 @@ static void tell(const struct resolver_answer *answer)
  * Takes the child's answer, or the error `otherwise`, and ends the child, whatever it still does.
  * The answer is one write(2) of less than PIPE_BUF, so it arrives as a whole or not at all.
  */
-static void end(struct child *child, int otherwise)
+static void resolver_main_end(struct child *child, int otherwise)
 {
 	struct resolver_answer answer;
 
@@ -233,10 +234,10 @@ static void end(struct child *child, int otherwise)
 	(void)waitpid(child->pid, NULL, 0);
 	(void)close(child->answer);
 	child->pid = 0;
-	tell(&answer);
+	resolver_main_report(&answer);
 }
 
-static void hear(struct child *free)
+static void resolver_main_hear(struct child *free)
 {
 	struct resolver_question question;
 
@@ -247,11 +248,11 @@ static void hear(struct child *free)
 	if (recv(STDIN_FILENO, &question, sizeof question, MSG_TRUNC) != sizeof question ||
 	    !memchr(question.name, 0, sizeof question.name))
 		_exit(0);
-	if (begin(free, &question) < 0)
-		tell(&(struct resolver_answer){.id = question.id, .error = EAGAIN});
+	if (resolver_main_begin(free, &question) < 0)
+		resolver_main_report(&(struct resolver_answer){.id = question.id, .error = EAGAIN});
 }
 
-static int timeout_of(const struct child children[RESOLVER_AT_ONCE_MAX])
+static int resolver_main_timeout_of(const struct child children[RESOLVER_AT_ONCE_MAX])
 {
 	uint64_t now_ms = clock_now_ms(), next = UINT64_MAX;
 
@@ -261,7 +262,7 @@ static int timeout_of(const struct child children[RESOLVER_AT_ONCE_MAX])
 	return next == UINT64_MAX ? -1 : next <= now_ms ? 0 : (int)(next - now_ms);
 }
 
-static struct child *find_free(struct child children[RESOLVER_AT_ONCE_MAX])
+static struct child *resolver_main_find_free(struct child children[RESOLVER_AT_ONCE_MAX])
 {
 	for (size_t i = 0; i < RESOLVER_AT_ONCE_MAX; i++)
 		if (children[i].pid == 0)
@@ -276,26 +277,26 @@ static struct child *find_free(struct child children[RESOLVER_AT_ONCE_MAX])
 static void serve_once(struct child children[RESOLVER_AT_ONCE_MAX])
 {
 	struct pollfd polled[RESOLVER_AT_ONCE_MAX + 1];
-	struct child *free = find_free(children);
+	struct child *free = resolver_main_find_free(children);
 	uint64_t now_ms;
 
 	polled[RESOLVER_AT_ONCE_MAX] = (struct pollfd){STDIN_FILENO, free ? POLLIN : 0, 0};
 	for (size_t i = 0; i < RESOLVER_AT_ONCE_MAX; i++)
 		polled[i] =
 			(struct pollfd){children[i].pid > 0 ? children[i].answer : -1, POLLIN, 0};
-	if (poll(polled, ARRAY_SIZE(polled), timeout_of(children)) < 0)
+	if (poll(polled, ARRAY_SIZE(polled), resolver_main_timeout_of(children)) < 0)
 		return;
 	if (polled[RESOLVER_AT_ONCE_MAX].revents & (POLLHUP | POLLERR))
 		_exit(0);
 	now_ms = clock_now_ms();
 	for (size_t i = 0; i < RESOLVER_AT_ONCE_MAX; i++) {
 		if (polled[i].revents)
-			end(&children[i], 0);
+			resolver_main_end(&children[i], 0);
 		else if (children[i].pid > 0 && children[i].deadline_ms <= now_ms)
-			end(&children[i], ETIMEDOUT);
+			resolver_main_end(&children[i], ETIMEDOUT);
 	}
 	if (polled[RESOLVER_AT_ONCE_MAX].revents & POLLIN)
-		hear(free);
+		resolver_main_hear(free);
 }
 
 int main(int argc, char **argv)
@@ -305,7 +306,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	/* Otherwise the name is the number of a descriptor: execveat(2) */
 	(void)prctl(PR_SET_NAME, argv[0], 0, 0, 0);
-	lock_down();
+	resolver_main_lock_down();
 	for (;;)
 		serve_once(children);
 }

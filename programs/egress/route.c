@@ -22,7 +22,7 @@ int route_open(void)
 	return netlink < 0 ? -errno : netlink;
 }
 
-static int send_question(int netlink, const struct net_address *address)
+static int route_send_question(int netlink, const struct net_address *address)
 {
 	bool is_v4 = net_address_is_v4(address);
 	uint8_t size = is_v4 ? 4 : 16;
@@ -68,7 +68,7 @@ int route_ask(int netlink, const struct net_address *address, enum route *ret_ro
 		uint8_t bytes[ANSWER_SIZE];
 	} answer;
 	ssize_t n;
-	int r = send_question(netlink, address);
+	int r = route_send_question(netlink, address);
 
 	if (r < 0)
 		return r;

@@ -43,7 +43,7 @@ static bool is_valid(const struct egress_rules *rules, size_t size)
 }
 
 /* Maps the memory. Checks only that nobody can change it, and its size. */
-static int map(int fd, struct ruleset *ret)
+static int ruleset_map(int fd, struct ruleset *ret)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
@@ -62,7 +62,7 @@ static int map(int fd, struct ruleset *ret)
 int ruleset_change(struct ruleset *current, int fd)
 {
 	struct ruleset rules;
-	int r = map(fd, &rules);
+	int r = ruleset_map(fd, &rules);
 
 	if (r < 0)
 		return r;

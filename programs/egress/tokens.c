@@ -4,7 +4,7 @@
 #define BUCKET_PARTS 10 /* parts of a second: 100 ms */
 #define CHUNK_PARTS  100
 
-static bool is_bounded(const struct tokens *tokens)
+static bool tokens_is_bounded(const struct tokens *tokens)
 {
 	return tokens->rate_bytes_s != 0 && tokens->rate_bytes_s <= TOKENS_RATE_MAX;
 }
@@ -27,7 +27,7 @@ static uint64_t chunk(const struct tokens *tokens)
 	       TOKENS_SECOND;
 }
 
-static void count(struct tokens *tokens, uint64_t now_us)
+static void tokens_count(struct tokens *tokens, uint64_t now_us)
 {
 	uint64_t most = credit_max(tokens), elapsed_us = now_us - tokens->at_us;
 
@@ -42,27 +42,27 @@ static void count(struct tokens *tokens, uint64_t now_us)
 
 void tokens_set(struct tokens *tokens, uint64_t rate_bytes_s, uint64_t now_us)
 {
-	bool was_bounded = is_bounded(tokens);
+	bool was_bounded = tokens_is_bounded(tokens);
 
 	if (was_bounded)
-		count(tokens, now_us);
+		tokens_count(tokens, now_us);
 	tokens->rate_bytes_s = rate_bytes_s;
 	tokens->at_us = now_us;
-	if (is_bounded(tokens) && (!was_bounded || tokens->credit > credit_max(tokens)))
+	if (tokens_is_bounded(tokens) && (!was_bounded || tokens->credit > credit_max(tokens)))
 		tokens->credit = credit_max(tokens);
 }
 
 size_t tokens_left(struct tokens *tokens, uint64_t now_us)
 {
-	if (!is_bounded(tokens))
+	if (!tokens_is_bounded(tokens))
 		return SIZE_MAX;
-	count(tokens, now_us);
+	tokens_count(tokens, now_us);
 	return tokens->credit < chunk(tokens) ? 0 : tokens->credit / TOKENS_SECOND;
 }
 
 void tokens_take(struct tokens *tokens, size_t bytes)
 {
-	if (is_bounded(tokens))
+	if (tokens_is_bounded(tokens))
 		tokens->credit -= bytes * TOKENS_SECOND;
 }
 
@@ -70,7 +70,7 @@ int tokens_wait_ms(const struct tokens *tokens)
 {
 	uint64_t missing;
 
-	if (!is_bounded(tokens) || tokens->credit >= chunk(tokens))
+	if (!tokens_is_bounded(tokens) || tokens->credit >= chunk(tokens))
 		return 0;
 	missing = chunk(tokens) - tokens->credit;
 	return (int)(missing / tokens->rate_bytes_s / 1000 + 1);

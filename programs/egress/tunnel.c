@@ -49,7 +49,7 @@ static bool take_byte(struct tunnel *tunnel, char byte)
 	return false;
 }
 
-static bool is_digit(char byte)
+static bool tunnel_is_digit(char byte)
 {
 	return byte >= '0' && byte <= '9';
 }
@@ -60,8 +60,9 @@ static int read_status(const struct tunnel *tunnel)
 	const char *at = tunnel->first;
 	int status;
 
-	if (memcmp(at, "HTTP/1.", 7) != 0 || !is_digit(at[7]) || at[8] != ' ' || !is_digit(at[9]) ||
-	    !is_digit(at[10]) || !is_digit(at[11]) || (at[12] != ' ' && at[12] != '\0'))
+	if (memcmp(at, "HTTP/1.", 7) != 0 || !tunnel_is_digit(at[7]) || at[8] != ' ' ||
+	    !tunnel_is_digit(at[9]) || !tunnel_is_digit(at[10]) || !tunnel_is_digit(at[11]) ||
+	    (at[12] != ' ' && at[12] != '\0'))
 		return 0;
 	status = (at[9] - '0') * 100 + (at[10] - '0') * 10 + at[11] - '0';
 	return status < 100 || status > 599 ? 0 : status;
@@ -71,7 +72,7 @@ static int read_status(const struct tunnel *tunnel)
  * Peeks at the data, and takes nothing after the end of the header. Returns 1 if the header has
  * ended, 0 if not yet, or -errno.
  */
-static int read_some(struct tunnel *tunnel, int fd)
+static int tunnel_read_some(struct tunnel *tunnel, int fd)
 {
 	char bytes[READ_SIZE];
 	ssize_t seen = recv(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT), taken = 0;
@@ -91,7 +92,7 @@ static int read_some(struct tunnel *tunnel, int fd)
 int tunnel_hear(struct tunnel *tunnel, int fd)
 {
 	for (;;) {
-		int r = read_some(tunnel, fd), status;
+		int r = tunnel_read_some(tunnel, fd), status;
 
 		if (r < 0)
 			return r;

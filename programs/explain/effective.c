@@ -5,7 +5,7 @@
 #include "helper/plan/admit.h"
 #include "programs/decider/intersect.h"
 #include "programs/decider/plan_name.h"
-#include "programs/explain/tell.h"
+#include "programs/explain/print.h"
 
 #include <string.h>
 
@@ -55,7 +55,8 @@ static void begin_key(struct json *json, const char *key, struct policy_place pl
 		json_null(json, "line");
 }
 
-static void print_key(FILE *text, const char *key, const char *value, struct policy_place place)
+static void effective_print_key(FILE *text, const char *key, const char *value,
+                                struct policy_place place)
 {
 	(void)fprintf(text, "    %-19s %s (%s:%u)\n", key, value, place.file, place.line);
 }
@@ -68,7 +69,7 @@ static const char *word_of_unset(const struct intersect_row *row, const struct p
 	return row->rule == INTERSECT_USER || grant->is_ceiling ? "unlimited" : "profile";
 }
 
-static void tell_bounds(const struct policy_grant *grant, struct json *json, FILE *text)
+static void effective_print_bounds(const struct policy_grant *grant, struct json *json, FILE *text)
 {
 	json_open(json, "bounds", '[');
 	for (size_t i = 0; i < POLICY_BOUNDS; i++) {
@@ -90,12 +91,13 @@ static void tell_bounds(const struct policy_grant *grant, struct json *json, FIL
 		json_text(json, "word", word);
 		json_close(json);
 		if (place.file)
-			print_key(text, row->key, word ? word : row->format(value, number), place);
+			effective_print_key(text, row->key,
+			                    word ? word : row->format(value, number), place);
 	}
 	json_close(json);
 }
 
-static void tell_lists(const struct policy_grant *grant, struct json *json, FILE *text)
+static void print_lists(const struct policy_grant *grant, struct json *json, FILE *text)
 {
 	json_open(json, "lists", '[');
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -112,14 +114,14 @@ static void tell_lists(const struct policy_grant *grant, struct json *json, FILE
 		json_close(json);
 		json_close(json);
 		if (place.file)
-			print_key(text, lists[i].key,
-			          escape_list(list->items, list->count, items, sizeof items),
-			          place);
+			effective_print_key(
+				text, lists[i].key,
+				escape_list(list->items, list->count, items, sizeof items), place);
 	}
 	json_close(json);
 }
 
-static void tell_switches(const struct policy_grant *grant, struct json *json, FILE *text)
+static void print_switches(const struct policy_grant *grant, struct json *json, FILE *text)
 {
 	json_open(json, "switches", '[');
 	for (size_t i = 0; i < ARRAY_SIZE(switches); i++) {
@@ -130,13 +132,13 @@ static void tell_switches(const struct policy_grant *grant, struct json *json, F
 		json_bool(json, "value", value);
 		json_close(json);
 		if (place.file)
-			print_key(text, switches[i].key, value ? "true" : "false", place);
+			effective_print_key(text, switches[i].key, value ? "true" : "false", place);
 	}
 	json_close(json);
 }
 
-static void tell_network_of(const struct explain *explain, const struct policy_grant *grant,
-                            struct json *json, FILE *text)
+static void print_network_of(const struct explain *explain, const struct policy_grant *grant,
+                             struct json *json, FILE *text)
 {
 	struct policy_place place = grant->places[POLICY_KEY_NETWORK];
 	char section[160];
@@ -147,10 +149,10 @@ static void tell_network_of(const struct explain *explain, const struct policy_g
 	json_text(json, "file", place.file);
 	json_number_or_null(json, "line", place.file ? place.line : 0);
 	if (place.file)
-		print_key(text, "network", plan_name_network(grant->network), place);
+		effective_print_key(text, "network", plan_name_network(grant->network), place);
 	json_open(json, "rules", '[');
-	tell_network_list(explain, &grant->allow, section, json, text);
-	tell_network_list(explain, &grant->deny, section, json, text);
+	print_network_list(explain, &grant->allow, section, json, text);
+	print_network_list(explain, &grant->deny, section, json, text);
 	json_close(json);
 	json_close(json);
 }
@@ -159,8 +161,8 @@ static void tell_network_of(const struct explain *explain, const struct policy_g
  * Lists the profiles for which `grant` decides. If there are none, *ret_instead is the first grant
  * that decides instead, or NULL.
  */
-static size_t tell_gives(const struct explain *explain, const struct policy_grant *grant,
-                         struct json *json, FILE *text, const struct policy_grant **ret_instead)
+static size_t print_gives(const struct explain *explain, const struct policy_grant *grant,
+                          struct json *json, FILE *text, const struct policy_grant **ret_instead)
 {
 	const struct policy *policy = explain->policy;
 	struct verified verified = explain->verified;
@@ -189,7 +191,7 @@ static size_t tell_gives(const struct explain *explain, const struct policy_gran
 }
 
 /* Uses the same rule as authorize_choose(). */
-static bool fits_key(const struct policy_grant *grant, const struct verified *verified)
+static bool effective_fits_key(const struct policy_grant *grant, const struct verified *verified)
 {
 	if (verified->key_source == KEY_OF_USER)
 		return grant->user_keys;
@@ -198,8 +200,8 @@ static bool fits_key(const struct policy_grant *grant, const struct verified *ve
 }
 
 /* Prints why a grant gives nothing. */
-static void tell_nothing(const struct policy_grant *grant, bool fits,
-                         const struct policy_grant *instead, FILE *text)
+static void print_nothing(const struct policy_grant *grant, bool fits,
+                          const struct policy_grant *instead, FILE *text)
 {
 	if (grant->is_void)
 		(void)fprintf(text, "is void: %s", grant->notice);
@@ -214,16 +216,16 @@ static void tell_nothing(const struct policy_grant *grant, bool fits,
 
 static const char *const namings[] = {"", "everyone", "a group", "the user"};
 
-static void tell_grant(const struct explain *explain, const struct policy_grant *grant,
-                       size_t number, struct json *json, FILE *text)
+static void print_grant(const struct explain *explain, const struct policy_grant *grant,
+                        size_t number, struct json *json, FILE *text)
 {
 	const char *names = namings[authorize_naming(grant, explain->peer)];
 	const struct policy_grant *instead;
 	char date[DATE_TEXT_SIZE];
-	bool fits = fits_key(grant, &explain->verified);
+	bool fits = effective_fits_key(grant, &explain->verified);
 	size_t given;
 
-	tell_json_open_section(json, NULL, grant->name, grant->place);
+	print_json_open_section(json, NULL, grant->name, grant->place);
 	json_text(json, "names", names);
 	json_bool(json, "agents", grant->agents);
 	json_bool(json, "fall_through", grant->fall_through);
@@ -232,25 +234,25 @@ static void tell_grant(const struct explain *explain, const struct policy_grant 
 	(void)fprintf(text, "%zu. grant '%s' (%s:%u) %snames %s and ", number, grant->name,
 	              grant->place.file, grant->place.line,
 	              grant->agents ? "is for what agents ask for, " : "", names);
-	given = tell_gives(explain, grant, json, text, &instead);
+	given = print_gives(explain, grant, json, text, &instead);
 	json_bool(json, "fits_key", fits);
 	if (given == 0 && fits && instead)
-		tell_json_section(json, "shadowed_by", instead->name, instead->place);
+		print_json_section(json, "shadowed_by", instead->name, instead->place);
 	else
 		json_null(json, "shadowed_by");
 	if (given == 0)
-		tell_nothing(grant, fits, instead, text);
+		print_nothing(grant, fits, instead, text);
 	(void)fprintf(text, "%s%s%s\n", grant->fall_through ? ", and falls through" : "",
 	              grant->expires ? ", until " : "", grant->expires ? date : "");
-	tell_bounds(grant, json, text);
-	tell_lists(grant, json, text);
-	tell_switches(grant, json, text);
-	tell_network_of(explain, grant, json, text);
+	effective_print_bounds(grant, json, text);
+	print_lists(grant, json, text);
+	print_switches(grant, json, text);
+	print_network_of(explain, grant, json, text);
 	json_close(json);
 }
 
 /* Lists the ceilings, which limit the user no matter which grant decides. */
-static void tell_ceilings(const struct explain *explain, struct json *json, FILE *text)
+static void print_ceilings(const struct explain *explain, struct json *json, FILE *text)
 {
 	json_open(json, "ceilings", '[');
 	for (const struct policy_grant *ceiling = NULL;
@@ -259,18 +261,18 @@ static void tell_ceilings(const struct explain *explain, struct json *json, FILE
 
 		if (!ceiling->is_ceiling)
 			continue;
-		tell_json_open_section(json, NULL, ceiling->name, ceiling->place);
+		print_json_open_section(json, NULL, ceiling->name, ceiling->place);
 		json_text(json, "names", names);
 		(void)fprintf(text, "ceiling '%s' (%s:%u) names %s\n", ceiling->name,
 		              ceiling->place.file, ceiling->place.line, names);
-		tell_bounds(ceiling, json, text);
+		effective_print_bounds(ceiling, json, text);
 		json_close(json);
 	}
 	json_close(json);
 }
 
 /* Lists the expired grants that named the peer. */
-static void tell_expired(const struct explain *explain, struct json *json, FILE *text)
+static void effective_print_expired(const struct explain *explain, struct json *json, FILE *text)
 {
 	struct peer before = *explain->peer;
 	char date[DATE_TEXT_SIZE];
@@ -281,7 +283,7 @@ static void tell_expired(const struct explain *explain, struct json *json, FILE 
 	     (grant = admit_next(explain->policy, &before, grant));) {
 		if (!grant->expires || grant->expires > explain->peer->now)
 			continue;
-		tell_json_open_section(json, NULL, grant->name, grant->place);
+		print_json_open_section(json, NULL, grant->name, grant->place);
 		json_text(json, "expired_at", date_format(grant->expires, date));
 		json_close(json);
 		(void)fprintf(text, "grant '%s' (%s:%u) has expired: %s\n", grant->name,
@@ -322,22 +324,22 @@ void explain_effective(const struct explain *explain, struct explain_answer *ans
 
 	json_open(&json, NULL, '{');
 	(void)fputs("in force for ", text);
-	tell_who(explain, &json, text);
+	print_who(explain, &json, text);
 	(void)fprintf(text, ", by %s\n", ESCAPE(explain->path));
 	json_open(&json, "grants", '[');
 	for (unsigned rank = AUTHORIZE_RANKS - 1; rank > 0; rank--)
 		for (const struct policy_grant *grant = NULL;
 		     (grant = admit_next(explain->policy, explain->peer, grant));)
 			if (authorize_rank(grant, &explain->verified) == rank)
-				tell_grant(explain, grant, ++count, &json, text);
+				print_grant(explain, grant, ++count, &json, text);
 	json_close(&json);
 	if (count == 0)
 		(void)fputs("no grant: every request is refused\n", text);
-	tell_expired(explain, &json, text);
-	tell_ceilings(explain, &json, text);
+	effective_print_expired(explain, &json, text);
+	print_ceilings(explain, &json, text);
 	if (find_decision(explain, &request, &decision)) {
 		(void)fputs("of all sandboxes of the user together\n", text);
-		tell_together(&decision, &json, text);
+		print_together(&decision, &json, text);
 	} else {
 		json_open(&json, "together", '[');
 		json_close(&json);

@@ -15,7 +15,7 @@
 
 struct explain {
 	const struct policy *policy;
-	struct share_doors doors;
+	struct share_protected protected_paths;
 	const char *path; /* of the policy, or "built-in" */
 	const struct peer *peer;
 	/* without a named key, assume one of the user's own keys, even if the user is the caller */

@@ -35,7 +35,7 @@ uint64_t limits_value(const struct plan_limits *limits, enum policy_limit limit)
 }
 
 /* Runs the request through authorize(). Returns the refusal; code 0: it is granted. */
-static struct yett_error ask(const struct explain *explain, const struct message *request)
+static struct yett_error limits_ask(const struct explain *explain, const struct message *request)
 {
 	struct verified verified = explain->verified;
 	struct yett_error error = {0};
@@ -62,12 +62,12 @@ void limits_find(const struct explain *explain, const char *profile,
 		uint64_t *asked = (uint64_t *)((char *)&create->limits + limits_rows[limit].asked);
 
 		*asked = TOO_MUCH;
-		ret_refusals->of[limit] = ask(explain, &request);
+		ret_refusals->of[limit] = limits_ask(explain, &request);
 		*asked = 0;
 	}
 	create->shares_count = 1;
 	create->shares[0] = (struct message_share){0, SHARE_RO, target};
-	ret_refusals->share_ro = ask(explain, &request);
+	ret_refusals->share_ro = limits_ask(explain, &request);
 	create->shares[0].mode = SHARE_RW;
-	ret_refusals->share_rw = ask(explain, &request);
+	ret_refusals->share_rw = limits_ask(explain, &request);
 }

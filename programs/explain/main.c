@@ -37,7 +37,7 @@ struct options {
 	bool is_alone; /* without conf.d */
 };
 
-static int parse_options(int argc, char **argv, struct options *options)
+static int explain_parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
 		{"policy", required_argument, NULL, 'p'},
@@ -107,7 +107,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 }
 
 /* Finds the directory of this program, which also contains yett-policy. */
-static bool own_folder(char folder[static PATH_MAX])
+static bool explain_own_folder(char folder[static PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
 	char *slash;
@@ -133,8 +133,8 @@ static void name_place(struct yett_error *error)
 	error->line = (uint32_t)strtoul(colon + 1, NULL, 10);
 }
 
-static int load(const struct options *options, struct policy **ret_policy, const char **ret_path,
-                struct yett_error *error)
+static int explain_load(const struct options *options, struct policy **ret_policy,
+                        const char **ret_path, struct yett_error *error)
 {
 	char folder[PATH_MAX];
 	const char *path = options->policy ? options->policy : YETT_POLICY_PATH;
@@ -142,7 +142,7 @@ static int load(const struct options *options, struct policy **ret_policy, const
 	struct stat st;
 	int r;
 
-	if (!own_folder(folder))
+	if (!explain_own_folder(folder))
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
 		                 "this program cannot tell where it lies: /proc is missing");
 	if (stat(path, &st) == 0 && st.st_uid == 0)
@@ -182,9 +182,9 @@ static int read_request(const struct frame *frame, struct message *message,
 	return r;
 }
 
-static int answer(const struct options *options, struct explain *explain, const struct frame *frame,
-                  const struct envelope *envelope, struct explain_answer *into,
-                  struct yett_error *error)
+static int explain_explain_answer(const struct options *options, struct explain *explain,
+                                  const struct frame *frame, const struct envelope *envelope,
+                                  struct explain_answer *into, struct yett_error *error)
 {
 	const struct message *request = explain->verified.request;
 	int r;
@@ -208,8 +208,8 @@ static int answer(const struct options *options, struct explain *explain, const 
 }
 
 /* Sends the text, a NUL, and the JSON: the same form as a plan. */
-static int send_answer(uint64_t sequence, const char *text, size_t text_length, const char *json,
-                       size_t json_length)
+static int explain_send_answer(uint64_t sequence, const char *text, size_t text_length,
+                               const char *json, size_t json_length)
 {
 	static struct message message;
 	_cleanup_free_ char *both = malloc(text_length + 1 + json_length);
@@ -229,7 +229,8 @@ static int send_answer(uint64_t sequence, const char *text, size_t text_length, 
 }
 
 /* Handles a request. Returns a negative value if no answer can be sent. */
-static int handle(const struct options *options, struct explain *explain, const struct frame *frame)
+static int explain_handle(const struct options *options, struct explain *explain,
+                          const struct frame *frame)
 {
 	static struct message message;
 	_cleanup_free_ char *text = NULL, *json = NULL;
@@ -243,12 +244,12 @@ static int handle(const struct options *options, struct explain *explain, const 
 
 	explain->verified.request = &message;
 	if (r == 0)
-		r = answer(options, explain, frame, &envelope, &into, &error);
+		r = explain_explain_answer(options, explain, frame, &envelope, &into, &error);
 	is_whole = into.text && fclose(into.text) == 0;
 	is_whole = into.json && fclose(into.json) == 0 && is_whole;
 	if (r == 0)
-		return is_whole ? send_answer(envelope.sequence, text, text_length, json,
-		                              json_length)
+		return is_whole ? explain_send_answer(envelope.sequence, text, text_length, json,
+		                                      json_length)
 		                : -ENOMEM;
 	if (r < 0)
 		(void)error_set(&error, YETT_E_INIT_FAILED, 0, "the policy cannot be explained: %s",
@@ -256,7 +257,7 @@ static int handle(const struct options *options, struct explain *explain, const 
 	return frame_send_error(SOCKET, &error, envelope.sequence, 0);
 }
 
-static int hello(void)
+static int explain_hello(void)
 {
 	static struct message message;
 	struct message_hello *hello = &message_begin(&message, MESSAGE_HELLO)->hello;
@@ -276,7 +277,7 @@ int main(int argc, char **argv)
 	struct yett_error error = {0};
 	int r;
 
-	if (parse_options(argc, argv, &options) < 0) {
+	if (explain_parse_options(argc, argv, &options) < 0) {
 		(void)fprintf(stderr,
 		              "yett-explain is executed by yett: yett policy, yett profiles\n");
 		return 2;
@@ -285,7 +286,7 @@ int main(int argc, char **argv)
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	log_set_level(LOG_LEVEL_ERROR);
 	r = sodium_init() < 0 ? error_set(&error, YETT_E_UNSUPPORTED, 0, "libsodium cannot be used")
-	                      : load(&options, &policy, &explain.path, &error);
+	                      : explain_load(&options, &policy, &explain.path, &error);
 	if (r == 0)
 		r = who_find(options.user, options.groups, &peer, &error);
 	if (r == 0 && options.at && date_parse(options.at, &peer.now) < 0)
@@ -294,14 +295,14 @@ int main(int argc, char **argv)
 		              ESCAPE(options.at));
 	explain.policy = policy;
 	if (r == 0)
-		share_find_doors(policy, &explain.doors);
+		share_find_protected(policy, &explain.protected_paths);
 	explain.is_own_key = options.is_own_key;
 	if (r != 0)
 		return frame_send_error(SOCKET, &error, 0, 0) < 0 ? 2 : 1;
-	for (r = hello(); r == 0;) {
+	for (r = explain_hello(); r == 0;) {
 		if (frame_receive(SOCKET, &frame, 0) <= 0)
 			break;
-		r = handle(&options, &explain, &frame);
+		r = explain_handle(&options, &explain, &frame);
 		frame_close_fds(&frame);
 	}
 	return r == 0 ? 0 : 2;

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void copy(char *out, size_t size, const char *text)
+static void who_copy(char *out, size_t size, const char *text)
 {
 	(void)snprintf(out, size, "%s", text ? text : "");
 }
@@ -101,18 +101,18 @@ int who_find(const char *user, const char *groups, struct peer *ret_peer, struct
 		r = name_groups(groups, &peer, error);
 	if (r != 0)
 		return r;
-	copy(peer.names.user, sizeof peer.names.user, account ? account->pw_name : NULL);
-	copy(peer.names.home, sizeof peer.names.home, account ? account->pw_dir : "/");
-	copy(peer.names.shell, sizeof peer.names.shell, account ? account->pw_shell : NULL);
+	who_copy(peer.names.user, sizeof peer.names.user, account ? account->pw_name : NULL);
+	who_copy(peer.names.home, sizeof peer.names.home, account ? account->pw_dir : "/");
+	who_copy(peer.names.shell, sizeof peer.names.shell, account ? account->pw_shell : NULL);
 	group = getgrgid(peer.gid);
-	copy(peer.names.group, sizeof peer.names.group, group ? group->gr_name : NULL);
+	who_copy(peer.names.group, sizeof peer.names.group, group ? group->gr_name : NULL);
 	*ret_peer = peer;
 	return 0;
 }
 
 /* Reads the key from a file whose text begins with "ed25519 BASE64". */
-static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
-                    struct yett_error *error)
+static int who_read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
+                        struct yett_error *error)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char line[256] = "";
@@ -133,11 +133,12 @@ static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
 }
 
 /*
- * Finds the name under which the helper would know a key, as find_key() in helper/monitor/monitor.c
- * does.
+ * Finds the name under which the helper would know a key, as explain_who_find_key() in
+ * helper/monitor/monitor.c does.
  */
-static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_KEY_SIZE],
-                    struct yett_error *error)
+static int explain_who_find_key(struct explain *explain,
+                                const uint8_t key[static ENVELOPE_KEY_SIZE],
+                                struct yett_error *error)
 {
 	struct verified *verified = &explain->verified;
 	const struct peer *peer = verified->peer;
@@ -167,15 +168,15 @@ int who_find_key(struct explain *explain, const char *key,
 
 	explain->verified = (struct verified){.peer = explain->peer, .key_source = KEY_ENROLLED};
 	if (key && strchr(key, '/')) {
-		r = read_key(key, named, error);
-		return r ? r : find_key(explain, named, error);
+		r = who_read_key(key, named, error);
+		return r ? r : explain_who_find_key(explain, named, error);
 	}
 	if (key) {
-		copy(explain->verified.principal, sizeof explain->verified.principal, key);
+		who_copy(explain->verified.principal, sizeof explain->verified.principal, key);
 		return 0;
 	}
 	if (explain->peer->uid == getuid() && !explain->is_own_key)
-		return find_key(explain, signer, error);
+		return explain_who_find_key(explain, signer, error);
 	explain->verified.key_source = KEY_OF_USER;
 	return 0;
 }

@@ -14,7 +14,7 @@
  */
 #define BATCH_BYTES 40000
 
-static int send_answer(struct job *job, const int *fd)
+static int files_answer_send_answer(struct job *job, const int *fd)
 {
 	return frame_send_message(job->socket, job->answer, job->sequence, fd, fd ? 1 : 0, 0);
 }
@@ -42,13 +42,13 @@ int answer_done(struct job *job)
 {
 	message_begin(job->answer, MESSAGE_FILE_DONE)->file_done = (struct message_file_done){
 		.entries = job->entries, .bytes = job->bytes, .skipped = job->skipped};
-	return send_answer(job, NULL);
+	return files_answer_send_answer(job, NULL);
 }
 
 int answer_opened(struct job *job, int fd, uint64_t size)
 {
 	message_begin(job->answer, MESSAGE_FILE_OPENED)->file_opened.size_bytes = size;
-	return send_answer(job, &fd);
+	return files_answer_send_answer(job, &fd);
 }
 
 int answer_skipped(struct job *job, const char *path, const char *why)
@@ -63,7 +63,7 @@ int answer_skipped(struct job *job, const char *path, const char *why)
 	r = message_add_text(job->answer, cut, &skipped->path);
 	if (r == 0)
 		r = message_add_text(job->answer, why, &skipped->why);
-	return r < 0 ? r : send_answer(job, NULL);
+	return r < 0 ? r : files_answer_send_answer(job, NULL);
 }
 
 /*
@@ -130,7 +130,7 @@ int answer_flush(struct job *job)
 	     job->answer->body.file_entries.entries_count > 0) ||
 	    (job->answer->kind == MESSAGE_FILE_MOUNTS &&
 	     job->answer->body.file_mounts.mounts_count > 0))
-		r = send_answer(job, NULL);
+		r = files_answer_send_answer(job, NULL);
 	job->answer->kind = 0;
 	return r;
 }
@@ -139,8 +139,8 @@ int answer_flush(struct job *job)
  * Takes the names from the preceding entry if the ids are the same: in most directories all entries
  * have one owner.
  */
-static int add_names(struct message *message, const struct message_file_entry *before,
-                     struct message_file_entry *entry)
+static int files_answer_add_names(struct message *message, const struct message_file_entry *before,
+                                  struct message_file_entry *entry)
 {
 	char name[MESSAGE_FILE_OWNER_MAX + 1];
 	int r = 0;
@@ -186,14 +186,16 @@ int answer_entry(struct job *job, const char *name, const struct stat *st, const
 	r = message_add_text(job->answer, name, &entry->name);
 	if (r == 0)
 		r = message_add_text(job->answer, link, &entry->link);
-	return r == 0 ? add_names(job->answer, entry > body->entries ? entry - 1 : NULL, entry) : r;
+	return r == 0 ? files_answer_add_names(job->answer,
+	                                       entry > body->entries ? entry - 1 : NULL, entry)
+	              : r;
 }
 
 int answer_mount(struct job *job, const struct message_file_mount *mount, const char *target,
                  const char *root, const char *type)
 {
 	struct message_file_mounts *body = &job->answer->body.file_mounts;
-	struct message_file_mount *told;
+	struct message_file_mount *reported;
 	int r = 0;
 
 	if (job->answer->kind == MESSAGE_FILE_MOUNTS &&
@@ -203,10 +205,10 @@ int answer_mount(struct job *job, const struct message_file_mount *mount, const 
 		return r;
 	if (job->answer->kind != MESSAGE_FILE_MOUNTS)
 		(void)message_begin(job->answer, MESSAGE_FILE_MOUNTS);
-	told = &body->mounts[body->mounts_count++];
-	*told = *mount;
-	r = message_add_text(job->answer, target, &told->target);
+	reported = &body->mounts[body->mounts_count++];
+	*reported = *mount;
+	r = message_add_text(job->answer, target, &reported->target);
 	if (r == 0)
-		r = message_add_text(job->answer, root, &told->root);
-	return r == 0 ? message_add_text(job->answer, type, &told->type) : r;
+		r = message_add_text(job->answer, root, &reported->root);
+	return r == 0 ? message_add_text(job->answer, type, &reported->type) : r;
 }

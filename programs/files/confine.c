@@ -83,7 +83,7 @@ static int filter(void)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
-static int confine_files(int directory, bool writable)
+static int files_confine_files(int directory, bool writable)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	struct landlock_path_beneath_attr rule = {.parent_fd = directory};
@@ -107,8 +107,9 @@ static int confine_files(int directory, bool writable)
 
 int confine(int directory, bool writable)
 {
-	int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno
-	                                                   : confine_files(directory, writable);
+	int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+	                ? -errno
+	                : files_confine_files(directory, writable);
 
 	return r == 0 ? filter() : r;
 }

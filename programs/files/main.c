@@ -71,7 +71,7 @@ int stream_write(const struct job *job, const void *bytes, size_t size)
  * Closes every inherited descriptor except the socket, since none is of use. Standard streams other
  * than the socket become /dev/null. Also makes the process undumpable.
  */
-static int keep_only(int socket)
+static int files_keep_only(int socket)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -104,8 +104,8 @@ static bool is_asker_gone(int socket)
  * Receives the client's packet. Refuses descriptors other than the stream and the directory of a
  * copy. Returns 0, -errno, or a positive value with *error filled.
  */
-static int receive(int socket, struct frame *frame, struct message *message, struct job *job,
-                   struct yett_error *error)
+static int files_receive(int socket, struct frame *frame, struct message *message, struct job *job,
+                         struct yett_error *error)
 {
 	struct envelope envelope;
 	size_t head;
@@ -163,10 +163,10 @@ static int restrict_outside(const struct job *job)
 	return confine(job->directory, job->request->body.file.operation == FILE_UNPACK);
 }
 
-static int serve(struct job *job, struct frame *frame, struct message *request)
+static int files_serve(struct job *job, struct frame *frame, struct message *request)
 {
 	struct yett_error error = {0};
-	int r = receive(job->socket, frame, request, job, &error);
+	int r = files_receive(job->socket, frame, request, job, &error);
 
 	frame_close_fds(frame);
 	if (is_asker_gone(job->socket))
@@ -194,7 +194,7 @@ int main(int argc, char *argv[])
 	int r;
 
 	if (job.socket < 0 || job.socket > 9 || !request || !answer || !frame ||
-	    go_with_asker() < 0 || keep_only(job.socket) < 0)
+	    go_with_asker() < 0 || files_keep_only(job.socket) < 0)
 		return 2;
 	(void)prctl(PR_SET_NAME, "yett-files", 0, 0, 0);
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -202,7 +202,7 @@ int main(int argc, char *argv[])
 	(void)umask(0);                 /* create files with the modes that were requested */
 	job.answer = answer;
 	answer->kind = 0;
-	r = serve(&job, frame, request);
+	r = files_serve(&job, frame, request);
 	fd_close(job.stream);
 	fd_close(job.directory);
 	return r < 0;

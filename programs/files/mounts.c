@@ -21,7 +21,7 @@ struct line {
 };
 
 /* Decodes escapes such as \040, which stand for characters that would end a field. */
-static void read_escapes(char *text)
+static void mounts_read_escapes(char *text)
 {
 	char *to = text;
 
@@ -38,7 +38,7 @@ static void read_escapes(char *text)
 	*to = '\0';
 }
 
-static bool read_line(char *text, struct line *ret_line)
+static bool mounts_read_line(char *text, struct line *ret_line)
 {
 	char *save = NULL, *fields[6];
 	unsigned major, minor;
@@ -58,13 +58,13 @@ static bool read_line(char *text, struct line *ret_line)
 	ret_line->type = strtok_r(NULL, " ", &save);
 	ret_line->source = strtok_r(NULL, " ", &save);
 	ret_line->super_options = strtok_r(NULL, " ", &save);
-	read_escapes(ret_line->root);
-	read_escapes(ret_line->target);
+	mounts_read_escapes(ret_line->root);
+	mounts_read_escapes(ret_line->target);
 	return ret_line->super_options != NULL;
 }
 
 /* Whether a list like "ro,upperdir=/x" has an option, with a value or without. */
-static bool has_option(const char *options, const char *name)
+static bool mounts_has_option(const char *options, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -76,11 +76,12 @@ static bool has_option(const char *options, const char *name)
 	return false;
 }
 
-static uint32_t mode_of(const struct line *line)
+static uint32_t mounts_mode_of(const struct line *line)
 {
-	if (has_option(line->options, "ro") || has_option(line->super_options, "ro"))
+	if (mounts_has_option(line->options, "ro") || mounts_has_option(line->super_options, "ro"))
 		return FILE_MOUNT_READ_ONLY;
-	return strcmp(line->type, "overlay") == 0 && has_option(line->super_options, "upperdir")
+	return strcmp(line->type, "overlay") == 0 &&
+	                       mounts_has_option(line->super_options, "upperdir")
 	               ? FILE_MOUNT_COPY_ON_WRITE
 	               : FILE_MOUNT_WRITABLE;
 }
@@ -89,7 +90,7 @@ static uint32_t mode_of(const struct line *line)
  * Whether the file system was made for this sandbox, in memory. init uses the source "none" for
  * such a tmpfs, and "memory" for an overlay whose upper directory is in one.
  */
-static bool is_own(const struct line *line, uint32_t mode)
+static bool mounts_is_own(const struct line *line, uint32_t mode)
 {
 	if (mode == FILE_MOUNT_READ_ONLY || strcmp(line->root, "/") != 0)
 		return false;
@@ -130,10 +131,10 @@ int operations_mounts(struct job *job)
 		struct message_file_mount mount = {0};
 		struct line line;
 
-		if (!read_line(text, &line))
+		if (!mounts_read_line(text, &line))
 			continue;
-		mount.mode = mode_of(&line);
-		if (is_own(&line, mount.mode))
+		mount.mode = mounts_mode_of(&line);
+		if (mounts_is_own(&line, mount.mode))
 			look_at_usage(&line, &mount);
 		r = answer_mount(job, &mount, line.target, line.root, line.type);
 	}

@@ -85,8 +85,8 @@ int operations_open(struct job *job)
  * Sends one entry, with the target if it is a symbolic link (empty if that cannot be read). Returns
  * 0 also if the entry is gone meanwhile; -errno.
  */
-static int tell_entry(struct job *job, int directory, const char *name, const char *shown,
-                      int flags)
+static int report_entry(struct job *job, int directory, const char *name, const char *shown,
+                        int flags)
 {
 	char link[MESSAGE_PATH_MAX + 1] = "";
 	struct stat st;
@@ -110,7 +110,7 @@ int operations_stat(struct job *job)
 	int r = path_open_parent(job, job->path, &directory, name);
 
 	if (r == 0)
-		r = tell_entry(job, directory, name, name, flags);
+		r = report_entry(job, directory, name, name, flags);
 	if (r < 0)
 		return answer_failure(job, "look at", job->path, -r);
 	if (job->entries == 0)
@@ -140,7 +140,7 @@ int operations_list(struct job *job)
 		 */
 		if (max != 0 && job->entries > max)
 			break;
-		r = tell_entry(job, fd, entry->d_name, entry->d_name, AT_SYMLINK_NOFOLLOW);
+		r = report_entry(job, fd, entry->d_name, entry->d_name, AT_SYMLINK_NOFOLLOW);
 	}
 	if (r == 0)
 		r = -errno;
@@ -151,7 +151,7 @@ int operations_list(struct job *job)
 }
 
 /* Makes each missing parent directory, as mkdir -p does. Existing ones stay as they are. */
-static int make_parents(const char *path)
+static int files_operations_make_parents(const char *path)
 {
 	char copy[MESSAGE_PATH_MAX + 1];
 
@@ -169,7 +169,7 @@ int operations_mkdir(struct job *job)
 {
 	const struct message_file *request = &job->request->body.file;
 	struct stat st;
-	int r = request->flags & FILE_RECURSIVE ? make_parents(job->path) : 0;
+	int r = request->flags & FILE_RECURSIVE ? files_operations_make_parents(job->path) : 0;
 
 	if (r == 0 && mkdir(job->path, (mode_t)request->mode) < 0)
 		r = -errno;
@@ -276,7 +276,7 @@ int operations_listen(struct job *job)
 	if (strlen(job->path) >= sizeof address.sun_path)
 		return answer_failure(job, "listen at", job->path, ENAMETOOLONG);
 	memcpy(address.sun_path, job->path, strlen(job->path));
-	r = make_parents(job->path);
+	r = files_operations_make_parents(job->path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (r < 0 || fd < 0)
 		return answer_failure(job, "listen at", job->path, r < 0 ? -r : errno);

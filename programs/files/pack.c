@@ -87,7 +87,7 @@ static ssize_t write_stream(struct archive *archive, void *data, const void *byt
 }
 
 /* Returns -errno of a failure in libarchive. All its failures concern the stream or memory. */
-static int archive_failure(struct packer *p)
+static int pack_archive_failure(struct packer *p)
 {
 	int error = archive_errno(p->archive);
 
@@ -106,15 +106,16 @@ static int write_header(struct packer *p, const struct stat *st)
 	archive_entry_set_mtime(entry, st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
 	r = archive_write_header(p->archive, entry);
 	if (r < ARCHIVE_WARN)
-		return archive_failure(p);
+		return pack_archive_failure(p);
 	p->job->entries++;
 	return 0;
 }
 
 static int write_bytes(struct packer *p, const uint8_t *bytes, size_t size)
 {
-	return archive_write_data(p->archive, bytes, size) == (la_ssize_t)size ? 0
-	                                                                       : archive_failure(p);
+	return archive_write_data(p->archive, bytes, size) == (la_ssize_t)size
+	               ? 0
+	               : pack_archive_failure(p);
 }
 
 /* Writes zeros for a hole. libarchive does not store them, so the file need not be read there. */
@@ -187,8 +188,8 @@ static bool find_holes(struct packer *p, int fd, const struct stat *st)
 	return archive_entry_sparse_count(p->entry) > 0;
 }
 
-static int write_content(struct packer *p, int fd, const struct stat *st, bool has_holes,
-                         bool *ret_changed)
+static int pack_write_content(struct packer *p, int fd, const struct stat *st, bool has_holes,
+                              bool *ret_changed)
 {
 	la_int64_t offset, length;
 	off_t at = 0;
@@ -229,7 +230,7 @@ static int pack_file(struct packer *p, int directory, const char *name, const st
 	has_holes = find_holes(p, fd, &st);
 	r = write_header(p, &st);
 	if (r == 0)
-		r = write_content(p, fd, &st, has_holes, &changed);
+		r = pack_write_content(p, fd, &st, has_holes, &changed);
 	return r == 0 && changed
 	               ? skip(p, "it became shorter while it was read; zeros are in its place")
 	               : r;
@@ -325,10 +326,11 @@ static int pack_tree(struct packer *p, int directory, const char *name)
 	    archive_write_set_bytes_per_block(p->archive, ARCHIVE_BLOCK_SIZE) != ARCHIVE_OK ||
 	    archive_write_set_bytes_in_last_block(p->archive, 1) != ARCHIVE_OK ||
 	    archive_write_open(p->archive, p, NULL, write_stream, NULL) != ARCHIVE_OK)
-		return archive_failure(p);
+		return pack_archive_failure(p);
 	(void)snprintf(p->path, sizeof p->path, "%s", ARCHIVE_ROOT);
 	r = pack_any(p, directory, name);
-	return r == 0 && archive_write_close(p->archive) != ARCHIVE_OK ? archive_failure(p) : r;
+	return r == 0 && archive_write_close(p->archive) != ARCHIVE_OK ? pack_archive_failure(p)
+	                                                               : r;
 }
 
 int pack_run(struct job *job)

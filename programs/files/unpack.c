@@ -45,11 +45,12 @@ struct place {
 	const char *path; /* in the archive */
 	int parent;
 	char leaf[256];
-	/* if `leaf` exists: name of the new file until settle() renames it to `leaf`; else empty */
+	/* if `leaf` exists: name of the new file until unpack_settle() renames it to `leaf`; else
+	 * empty */
 	char temporary[32];
 };
 
-static la_ssize_t read_stream(struct archive *archive, void *data, const void **ret_block)
+static la_ssize_t unpack_read_stream(struct archive *archive, void *data, const void **ret_block)
 {
 	struct unpacker *u = data;
 	ssize_t n = stream_read(u->job, u->block, ARCHIVE_BLOCK_SIZE);
@@ -66,7 +67,7 @@ static la_ssize_t read_stream(struct archive *archive, void *data, const void **
  * Whether the path is "root", or "root/…" of plain names: no empty one, no ".", no "..". Strips a
  * final '/', by which tar marks directories.
  */
-static bool is_plain(char *path)
+static bool unpack_is_plain(char *path)
 {
 	size_t length = strlen(path);
 
@@ -138,8 +139,8 @@ static int find_place(struct unpacker *u, const char *path, struct place *place)
 }
 
 /*
- * Chooses a temporary name because `leaf` exists. settle() replaces the existing file once its
- * successor is complete; a directory is never replaced (-EISDIR).
+ * Chooses a temporary name because `leaf` exists. unpack_settle() replaces the existing file once
+ * its successor is complete; a directory is never replaced (-EISDIR).
  */
 static int use_temporary(struct unpacker *u, struct place *place)
 {
@@ -161,7 +162,7 @@ static const char *made_as(const struct place *place)
 }
 
 /* Renames a temporary file to its final name. If `r` is an error, removes the incomplete file. */
-static int settle(const struct place *place, int r)
+static int unpack_settle(const struct place *place, int r)
 {
 	if (r == 0 && place->temporary[0] &&
 	    renameat(place->parent, place->temporary, place->parent, place->leaf) < 0)
@@ -212,12 +213,12 @@ static int count_size(struct unpacker *u, la_int64_t size)
 	return 0;
 }
 
-static int archive_failure(const struct unpacker *u)
+static int unpack_archive_failure(const struct unpacker *u)
 {
 	return u->stream_error ? u->stream_error : -EBADMSG;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t size, off_t offset)
+static int unpack_write_all(int fd, const uint8_t *bytes, size_t size, off_t offset)
 {
 	while (size > 0) {
 		ssize_t n = pwrite(fd, bytes, size, offset);
@@ -233,7 +234,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t size, off_t offset)
 	return 0;
 }
 
-static int write_content(struct unpacker *u, int fd, la_int64_t size)
+static int unpack_write_content(struct unpacker *u, int fd, la_int64_t size)
 {
 	const void *bytes;
 	la_int64_t offset, end = 0;
@@ -245,11 +246,11 @@ static int write_content(struct unpacker *u, int fd, la_int64_t size)
 		if (r == ARCHIVE_EOF)
 			break;
 		if (r < ARCHIVE_WARN)
-			return archive_failure(u);
+			return unpack_archive_failure(u);
 		if (offset < end || offset > size || length > (size_t)(size - offset))
 			return -EBADMSG;
 		u->job->bytes += length;
-		r = write_all(fd, bytes, length, offset);
+		r = unpack_write_all(fd, bytes, length, offset);
 		if (r < 0)
 			return r;
 		if (length > 0)
@@ -259,7 +260,7 @@ static int write_content(struct unpacker *u, int fd, la_int64_t size)
 	return end < size && ftruncate(fd, size) < 0 ? -errno : 0;
 }
 
-static int make_file(struct unpacker *u, struct archive_entry *entry, struct place *place)
+static int unpack_make_file(struct unpacker *u, struct archive_entry *entry, struct place *place)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	mode_t mode = archive_entry_perm(entry) & 0777;
@@ -277,16 +278,16 @@ static int make_file(struct unpacker *u, struct archive_entry *entry, struct pla
 		return -errno;
 	r = count_size(u, archive_entry_size(entry));
 	if (r == 0)
-		r = write_content(u, fd, archive_entry_size(entry));
+		r = unpack_write_content(u, fd, archive_entry_size(entry));
 	if (r == 0) {
 		keep_owner(u, entry, place);
 		get_times(entry, times);
 		r = futimens(fd, times) < 0 ? -errno : 0;
 	}
-	return settle(place, r);
+	return unpack_settle(place, r);
 }
 
-static int make_link(struct unpacker *u, struct archive_entry *entry, struct place *place)
+static int unpack_make_link(struct unpacker *u, struct archive_entry *entry, struct place *place)
 {
 	const char *link = archive_entry_symlink(entry);
 	struct timespec times[2];
@@ -306,7 +307,7 @@ static int make_link(struct unpacker *u, struct archive_entry *entry, struct pla
 	keep_owner(u, entry, place);
 	get_times(entry, times);
 	(void)utimensat(place->parent, made_as(place), times, AT_SYMLINK_NOFOLLOW);
-	return settle(place, r);
+	return unpack_settle(place, r);
 }
 
 /*
@@ -323,7 +324,7 @@ static int make_hard_link(struct unpacker *u, const char *target, struct place *
 	if (!target || strlen(target) >= sizeof path)
 		return -EBADMSG;
 	(void)snprintf(path, sizeof path, "%s", target);
-	slash = is_plain(path) ? strrchr(path, '/') : NULL;
+	slash = unpack_is_plain(path) ? strrchr(path, '/') : NULL;
 	if (!slash)
 		return -EBADMSG;
 	*slash = '\0';
@@ -341,10 +342,11 @@ static int make_hard_link(struct unpacker *u, const char *target, struct place *
 	r = use_temporary(u, place);
 	if (r == 0 && linkat(directory, slash + 1, place->parent, place->temporary, 0) < 0)
 		r = -errno;
-	return r < 0 ? r : settle(place, 0);
+	return r < 0 ? r : unpack_settle(place, 0);
 }
 
-static int make_directory(struct unpacker *u, struct archive_entry *entry, struct place *place)
+static int unpack_make_directory(struct unpacker *u, struct archive_entry *entry,
+                                 struct place *place)
 {
 	size_t size = strlen(place->path) + 1;
 	struct late_directory *late;
@@ -368,7 +370,7 @@ static int make_directory(struct unpacker *u, struct archive_entry *entry, struc
 	return 0;
 }
 
-static int make(struct unpacker *u, struct archive_entry *entry, const char *path)
+static int unpack_make(struct unpacker *u, struct archive_entry *entry, const char *path)
 {
 	struct place place;
 	int r = find_place(u, path, &place);
@@ -379,11 +381,11 @@ static int make(struct unpacker *u, struct archive_entry *entry, const char *pat
 		return make_hard_link(u, archive_entry_hardlink(entry), &place);
 	switch (archive_entry_filetype(entry)) {
 	case AE_IFREG:
-		return make_file(u, entry, &place);
+		return unpack_make_file(u, entry, &place);
 	case AE_IFDIR:
-		return make_directory(u, entry, &place);
+		return unpack_make_directory(u, entry, &place);
 	case AE_IFLNK:
-		return make_link(u, entry, &place);
+		return unpack_make_link(u, entry, &place);
 	default:
 		return -EPERM;
 	}
@@ -420,7 +422,7 @@ static bool is_final(int r, const char *path)
 	       r == -EBADMSG || r == -ETIMEDOUT || strcmp(path, ARCHIVE_ROOT) == 0;
 }
 
-static int tell_skipped(struct unpacker *u, const char *path, int r)
+static int report_skipped(struct unpacker *u, const char *path, int r)
 {
 	char shown[2 * PATH_MAX];
 
@@ -440,7 +442,7 @@ static int unpack_entry(struct unpacker *u, struct archive_entry *entry, char pa
 	const char *name = archive_entry_pathname(entry);
 	int r;
 
-	if (!name || snprintf(path, PATH_MAX, "%s", name) >= PATH_MAX || !is_plain(path)) {
+	if (!name || snprintf(path, PATH_MAX, "%s", name) >= PATH_MAX || !unpack_is_plain(path)) {
 		(void)snprintf(path, PATH_MAX, "%s", ARCHIVE_ROOT);
 		return -EBADMSG;
 	}
@@ -449,12 +451,12 @@ static int unpack_entry(struct unpacker *u, struct archive_entry *entry, char pa
 		return -EBADMSG;
 	if (request->entries_max != 0 && u->job->entries + u->job->skipped >= request->entries_max)
 		return -EDQUOT;
-	r = make(u, entry, path);
+	r = unpack_make(u, entry, path);
 	if (r == 0) {
 		u->job->entries++;
 		return 0;
 	}
-	return is_final(r, path) ? r : tell_skipped(u, path, r);
+	return is_final(r, path) ? r : report_skipped(u, path, r);
 }
 
 static int unpack_archive(struct unpacker *u, char path[PATH_MAX])
@@ -467,20 +469,20 @@ static int unpack_archive(struct unpacker *u, char path[PATH_MAX])
 	if (!u->archive || !u->block)
 		return -ENOMEM;
 	if (archive_read_support_format_tar(u->archive) != ARCHIVE_OK ||
-	    archive_read_open(u->archive, u, NULL, read_stream, NULL) != ARCHIVE_OK)
-		return archive_failure(u);
+	    archive_read_open(u->archive, u, NULL, unpack_read_stream, NULL) != ARCHIVE_OK)
+		return unpack_archive_failure(u);
 	while (r == 0) {
 		r = archive_read_next_header(u->archive, &entry);
 		if (r == ARCHIVE_EOF)
 			return u->job->entries > 0 ? 0 : -EBADMSG;
 		if (r < ARCHIVE_WARN)
-			return archive_failure(u);
+			return unpack_archive_failure(u);
 		r = unpack_entry(u, entry, path);
 	}
 	return r;
 }
 
-static int refuse(struct unpacker *u, const char *path, int r)
+static int unpack_refuse(struct unpacker *u, const char *path, int r)
 {
 	struct job *job = u->job;
 	char shown[2 * PATH_MAX];
@@ -527,5 +529,5 @@ int unpack_run(struct job *job)
 	(void)archive_read_free(u->archive);
 	/* Closing the pipe shows the other side that the copy has ended or failed. */
 	job->stream = fd_close(job->stream);
-	return r < 0 ? refuse(u, path, r) : answer_done(job);
+	return r < 0 ? unpack_refuse(u, path, r) : answer_done(job);
 }

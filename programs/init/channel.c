@@ -189,7 +189,7 @@ static int channel_session(struct channel *channel, uint64_t sequence)
 	if (r != 0)
 		return r;
 	if (session_asks_for_change(channel->message))
-		commands_tell_session(channel->commands, channel->frame);
+		commands_report_session(channel->commands, channel->frame);
 	channel->asked = MESSAGE_SESSION;
 	channel->asked_sequence = sequence;
 	return 0;
@@ -299,7 +299,7 @@ static int channel_send_answer(struct channel *channel)
 	    (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT)))
 		return -EAGAIN;
 	if (channel->asked == MESSAGE_SESSION) {
-		session_tell(&channel->commands->session, channel->message);
+		session_report(&channel->commands->session, channel->message);
 	} else if (channel->asked == MESSAGE_CONNECT) {
 		r = port_connect(&channel->connect, &made, &error);
 		(void)message_begin(channel->message, MESSAGE_CONNECTED);
@@ -317,7 +317,7 @@ static int channel_send_answer(struct channel *channel)
 	if (r != 0)
 		return r;
 	if (channel->asked == MESSAGE_QUERY)
-		query_told(channel->commands, &channel->query);
+		query_reported(channel->commands, &channel->query);
 	channel->asked = 0;
 	return 0;
 }

@@ -1,9 +1,9 @@
 /*
- * See commands.h. Unprivileged; blocks only as tell.h says; signals only processes that init has
+ * See commands.h. Unprivileged; blocks only as report.h says; signals only processes that init has
  * not reaped.
  */
 #include "base/clock_us.h"
-#include "programs/init/kept.h"
+#include "programs/init/held_streams.h"
 #include "programs/init/query.h"
 #include "programs/init/timeout.h"
 
@@ -64,7 +64,7 @@ static void commands_report(struct commands *commands, const struct command *com
 	struct init_event event = {
 		.kind = kind, .command = command->record.id, .pid = (uint32_t)command->record.pid};
 
-	if (!record_is_command(&command->record) && !commands->tell.is_recorded)
+	if (!record_is_command(&command->record) && !commands->report.is_recorded)
 		return;
 	if (kind == EVENT_EXITED)
 		event.result = command->record.exited;
@@ -72,7 +72,7 @@ static void commands_report(struct commands *commands, const struct command *com
 		event.error = (uint32_t)command->record.failure.error;
 	if (kind == EVENT_STARTED || kind == EVENT_FAILED)
 		record_copy_argv(&command->record, event.argv);
-	tell_event(&commands->tell, &event);
+	report_event(&commands->report, &event);
 }
 
 /*
@@ -172,13 +172,13 @@ void commands_dismiss(struct commands *commands)
 		commands_end_child(commands, &commands->ready, commands->ready_slot);
 }
 
-void commands_tell_session(struct commands *commands, const struct frame *packet)
+void commands_report_session(struct commands *commands, const struct frame *packet)
 {
 	bool may_follow = !commands->ready_follows && packet->length <= COMMANDS_FOLLOW_MAX;
 
 	commands->ready_follows = true;
 	if (commands->ready.pid != 0 &&
-	    (!may_follow || launch_tell_session(&commands->ready, packet) < 0))
+	    (!may_follow || launch_report_session(&commands->ready, packet) < 0))
 		commands_dismiss(commands);
 }
 
@@ -217,7 +217,7 @@ void commands_prepare(struct commands *commands)
 /* Where the sandbox is recorded, sends the start event before the command can do anything. */
 static void commands_report_first(struct commands *commands, struct command *command)
 {
-	if (!commands->tell.is_recorded || command->is_reported)
+	if (!commands->report.is_recorded || command->is_reported)
 		return;
 	command->record.pid = command->child.pid;
 	commands_report(commands, command, EVENT_STARTED);
@@ -242,7 +242,7 @@ static int commands_launch(struct commands *commands, struct command *command,
 		r = commands_limit(commands, command, exec);
 		if (r == 0)
 			commands_report_first(commands, command);
-		if (r < 0 || launch_tell(&command->child, packet, exec, files) == 0)
+		if (r < 0 || launch_report(&command->child, packet, exec, files) == 0)
 			return r;
 		commands_end_child(commands, &command->child, slot);
 	}
@@ -258,7 +258,7 @@ static int commands_launch(struct commands *commands, struct command *command,
 	 * -EPIPE: the child was killed at once, for lack of memory. Then the command has started
 	 * and will be reported as ended.
 	 */
-	r = launch_tell(&command->child, packet, exec, files);
+	r = launch_report(&command->child, packet, exec, files);
 	return r == -EPIPE ? 0 : r;
 }
 
@@ -285,7 +285,7 @@ int commands_start(struct commands *commands, const struct frame *packet,
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
 	memcpy(all, files, sizeof all);
 	if (r == 0)
-		r = kept_open(command, &message->body.exec, all, pipes);
+		r = held_streams_open(command, &message->body.exec, all, pipes);
 	in = pipes[0];
 	out = pipes[1];
 	err = pipes[2];
@@ -380,7 +380,7 @@ size_t commands_poll(struct commands *commands, struct pollfd *fds)
 		if (command->state == COMMAND_STARTING)
 			fds[n++] = (struct pollfd){.fd = command->child.socket, .events = POLLIN};
 		if (command->state != COMMAND_FREE)
-			n = kept_poll(command, fds, n);
+			n = held_streams_poll(command, fds, n);
 	}
 	return n;
 }
@@ -474,7 +474,7 @@ static void commands_clear(struct commands *commands, struct command *command)
 {
 	if (!commands_have_leaves(commands) || commands_empty_leaf(commands, command)) {
 		command->state = COMMAND_ENDED;
-		kept_finish(commands, command);
+		held_streams_finish(commands, command);
 		return;
 	}
 	if (command->state != COMMAND_EMPTYING) {
@@ -515,7 +515,7 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	commands_report(commands, command,
 	                command->record.failure.error == 0 ? EVENT_EXITED : EVENT_FAILED);
 	if (record_is_command(&command->record))
-		tell_count(&commands->tell, exited, command->record.failure.error == 0);
+		report_count(&commands->report, exited, command->record.failure.error == 0);
 	commands_clear(commands, command);
 }
 
@@ -552,7 +552,7 @@ static void commands_reap(struct commands *commands)
 
 void commands_advance(struct commands *commands, const struct pollfd *fds)
 {
-	kept_read(commands, fds);
+	held_streams_read(commands, fds);
 	for (size_t i = 0; i < commands->end; i++) {
 		struct command *command = &commands->table[i];
 
@@ -660,7 +660,7 @@ void commands_sent(struct commands *commands, const struct command_due *due)
 	struct command *command = &commands->table[due->index];
 
 	if (due->is_wait) {
-		query_told(commands, &commands->waits[due->index].query);
+		query_reported(commands, &commands->waits[due->index].query);
 		query_end(commands, due->index);
 		return;
 	}

@@ -2,17 +2,17 @@
  * The commands of the sandbox: starting, signalling, timeouts, ending, and the messages that
  * clients must still receive.
  *
- * Runs as init, unprivileged and single-threaded. Nothing here blocks, except as tell.h says. Only
- * init reaps children, so the pid and the process group of a command cannot be reused before init
- * has reaped the command: no pidfd is needed. Results stay in the table until the channel has sent
- * them, however long the client does not read.
+ * Runs as init, unprivileged and single-threaded. Nothing here blocks, except as report.h says.
+ * Only init reaps children, so the pid and the process group of a command cannot be reused before
+ * init has reaped the command: no pidfd is needed. Results stay in the table until the channel has
+ * sent them, however long the client does not read.
  */
 #pragma once
 
 #include "programs/init/launch.h"
 #include "programs/init/leaf.h"
 #include "programs/init/records.h"
-#include "programs/init/tell.h"
+#include "programs/init/report.h"
 
 #include <poll.h>
 #include <time.h>
@@ -106,7 +106,7 @@ struct commands {
 	size_t ready_slot;
 	bool ready_follows; /* `ready` has already been sent one change of the session */
 	struct session session;
-	struct tell tell;
+	struct report report;
 	/* A child has executed its program or ended since this flag was last cleared. */
 	bool has_launched;
 	size_t end; /* no command at or after this index */
@@ -139,7 +139,7 @@ void commands_dismiss(struct commands *commands);
  * Forwards the SESSION in `packet`, which has changed the session, to the waiting child. Kills that
  * child instead if the packet cannot be sent or the child has already received an earlier change.
  */
-void commands_tell_session(struct commands *commands, const struct frame *packet);
+void commands_report_session(struct commands *commands, const struct frame *packet);
 
 /*
  * Sends a signal to the process group of a running command: the command that request `origin`

@@ -591,8 +591,8 @@ int launch_fork(const struct init_config *config, struct session *session, int l
 	return 0;
 }
 
-int launch_tell(const struct launch_child *child, const struct frame *packet,
-                const struct message_exec *exec, const int files[LAUNCH_FILES])
+int launch_report(const struct launch_child *child, const struct frame *packet,
+                  const struct message_exec *exec, const int files[LAUNCH_FILES])
 {
 	size_t count = 0;
 	int fds[LAUNCH_FILES];
@@ -603,7 +603,7 @@ int launch_tell(const struct launch_child *child, const struct frame *packet,
 	return frame_send(child->socket, packet->bytes, packet->length, fds, count, MSG_DONTWAIT);
 }
 
-int launch_tell_session(const struct launch_child *child, const struct frame *packet)
+int launch_report_session(const struct launch_child *child, const struct frame *packet)
 {
 	return frame_send(child->socket, packet->bytes, packet->length, NULL, 0, MSG_DONTWAIT);
 }

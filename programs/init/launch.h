@@ -55,7 +55,8 @@ _must_check_ int launch_fork(const struct init_config *config, struct session *s
  * Sends the child a SESSION packet that init has already applied, so that the child changes its
  * copy too. Returns 0, or -errno when the child is unusable.
  */
-_must_check_ int launch_tell_session(const struct launch_child *child, const struct frame *packet);
+_must_check_ int launch_report_session(const struct launch_child *child,
+                                       const struct frame *packet);
 
 /*
  * Sends the child an EXEC packet and its descriptors (borrowed; entries of `files` that the EXEC
@@ -63,8 +64,8 @@ _must_check_ int launch_tell_session(const struct launch_child *child, const str
  * file once the command runs or if the child was killed first. Returns 0, or -errno when the child
  * is unusable.
  */
-_must_check_ int launch_tell(const struct launch_child *child, const struct frame *packet,
-                             const struct message_exec *exec, const int files[LAUNCH_FILES]);
+_must_check_ int launch_report(const struct launch_child *child, const struct frame *packet,
+                               const struct message_exec *exec, const int files[LAUNCH_FILES]);
 
 /*
  * Closes the socket. A child that has received no EXEC then exits and is reaped like any other.

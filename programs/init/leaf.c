@@ -40,7 +40,7 @@ static int leaf_write_number(unsigned number, const char *file, uint64_t value)
 /*
  * Failure is ignored: where the controllers are not enabled for leaves, these files do not exist.
  */
-static void leaf_tell_limits(unsigned number, const struct init_config *config)
+static void leaf_report_limits(unsigned number, const struct init_config *config)
 {
 	char text[64];
 
@@ -65,7 +65,7 @@ int leaf_open(unsigned number, const struct init_config *config, int *ret_leaf)
 	if (fd < 0 && errno == ENOENT) {
 		if (mkdirat(INIT_FD_CGROUP, path, 0755) < 0)
 			return -errno;
-		leaf_tell_limits(number, config);
+		leaf_report_limits(number, config);
 		fd = openat(INIT_FD_CGROUP, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
 	if (fd < 0) {

@@ -172,8 +172,8 @@ static bool main_control_ended(struct init *init)
 	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KEEP)
 		frame->fd_count = 0;
 	else if (frame->length == 1 &&
-	         (frame->bytes[0] == INIT_WORD_TELL || frame->bytes[0] == INIT_WORD_REST))
-		init->commands.tell.is_wanted = frame->bytes[0] == INIT_WORD_TELL;
+	         (frame->bytes[0] == INIT_WORD_REPORT || frame->bytes[0] == INIT_WORD_REST))
+		init->commands.report.is_wanted = frame->bytes[0] == INIT_WORD_REPORT;
 	frame_close_fds(frame);
 	return false;
 }
@@ -307,7 +307,7 @@ static void main_serve(struct init *init, int children)
 			if (init->config.is_watched || init->commands.records.last == 0)
 				commands_dismiss(&init->commands);
 			resting = true;
-			tell_totals(&init->commands.tell);
+			report_totals(&init->commands.report);
 			continue;
 		}
 		resting = false;
@@ -370,7 +370,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	init->commands.config = &init->config;
-	init->commands.tell.is_recorded = init->config.is_recorded;
+	init->commands.report.is_recorded = init->config.is_recorded;
 	init->like = (struct channel){.frame = &init->frame,
 	                              .message = &init->message,
 	                              .scratch = {init->tokens, MESSAGE_TOKENS_MAX},
@@ -380,6 +380,6 @@ int main(int argc, char **argv)
 	main_warm(init);
 	commands_prepare(&init->commands);
 	main_serve(init, children);
-	tell_totals(&init->commands.tell);
+	report_totals(&init->commands.report);
 	return EXIT_SUCCESS;
 }

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static bool has(const struct processors *set, unsigned number)
+static bool processors_has(const struct processors *set, unsigned number)
 {
 	return number < PROCESSORS_MAX && set->bits[number / 64] >> number % 64 & 1;
 }
@@ -27,7 +27,7 @@ bool processors_narrow(struct processors *set, uint32_t count, uint64_t turn)
 	struct processors kept = {0};
 
 	for (unsigned number = 0; number < PROCESSORS_MAX; number++)
-		if (has(set, number))
+		if (processors_has(set, number))
 			numbers[total++] = number;
 	if (count == 0 || count >= total)
 		return false;
@@ -58,9 +58,9 @@ void processors_print(FILE *out, const struct processors *set)
 	for (unsigned number = 0; number < PROCESSORS_MAX; number++) {
 		unsigned last = number;
 
-		if (!has(set, number))
+		if (!processors_has(set, number))
 			continue;
-		while (has(set, last + 1))
+		while (processors_has(set, last + 1))
 			last++;
 		(void)fprintf(out, last > number ? "%s%u-%u" : "%s%u", comma, number, last);
 		comma = ",";

@@ -33,37 +33,37 @@ static int query_unknown(const struct commands *commands, uint64_t id, struct ye
 }
 
 /* Appends a command of the table to the list in `message`. */
-static void query_tell(const struct commands *commands, const struct command *command,
-                       struct message *message)
+static void query_report(const struct commands *commands, const struct command *command,
+                         struct message *message)
 {
-	struct message_command *told =
+	struct message_command *reported =
 		&message->body.commands.commands[message->body.commands.commands_count];
 	bool is_over = commands_is_over(command);
 
-	record_tell(&command->record,
-	            is_over                              ? record_state(&command->record)
-	            : command->state == COMMAND_STARTING ? EXECUTION_PENDING
-	                                                 : EXECUTION_RUNNING,
-	            message);
+	record_report(&command->record,
+	              is_over                              ? record_state(&command->record)
+	              : command->state == COMMAND_STARTING ? EXECUTION_PENDING
+	                                                   : EXECUTION_RUNNING,
+	              message);
 	if (!is_over)
-		commands_usage(commands, command, &told->result);
+		commands_usage(commands, command, &reported->result);
 }
 
 /* Appends the command with this id to the list. Returns false if it is unknown. */
-static bool query_tell_one(struct commands *commands, uint64_t id, struct message *message)
+static bool query_report_one(struct commands *commands, uint64_t id, struct message *message)
 {
 	const struct command *command = commands_find(commands, id);
 	const struct record *record =
 		command ? &command->record : records_find(&commands->records, id);
 
 	if (command)
-		query_tell(commands, command, message);
+		query_report(commands, command, message);
 	else if (record)
-		record_tell(record, record_state(record), message);
+		record_report(record, record_state(record), message);
 	return record != NULL;
 }
 
-static void query_tell_from(struct commands *commands, uint64_t id, struct message *message)
+static void query_report_from(struct commands *commands, uint64_t id, struct message *message)
 {
 	/*
 	 * A list contains file operations, whose ids are above all others, only if the query starts
@@ -82,7 +82,7 @@ static void query_tell_from(struct commands *commands, uint64_t id, struct messa
 			    command->record.id < lowest)
 				lowest = command->record.id;
 		}
-		if (lowest == end || !query_tell_one(commands, lowest, message))
+		if (lowest == end || !query_report_one(commands, lowest, message))
 			return;
 		id = lowest + 1;
 	}
@@ -213,7 +213,7 @@ int query_answer(struct commands *commands, const struct message_query *query,
 
 	query_begin_list(commands, message);
 	if (query->action == QUERY_LIST) {
-		query_tell_from(commands, query->command, message);
+		query_report_from(commands, query->command, message);
 		return 0;
 	}
 	/* The command may have ended after the query arrived. */
@@ -221,13 +221,13 @@ int query_answer(struct commands *commands, const struct message_query *query,
 		r = query_needs_input(command, query->command, error);
 	if (r != 0)
 		return r;
-	if (!query_tell_one(commands, query->command, message))
+	if (!query_report_one(commands, query->command, message))
 		return query_unknown(commands, query->command, error);
 	due->fds_count = query_fds(command, record, query->action, due->fds);
 	return 0;
 }
 
-void query_told(struct commands *commands, const struct message_query *query)
+void query_reported(struct commands *commands, const struct message_query *query)
 {
 	struct command *command = commands_find(commands, query->command);
 	struct record *record =

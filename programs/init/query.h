@@ -22,13 +22,13 @@ _must_check_ int query_act(struct commands *commands, const struct message_query
 /*
  * Writes the answer to a QUERY, with the current state, into `message`, and the descriptors to send
  * with it into `due`. Returns 0, YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING or YETT_E_INVALID_REQUEST.
- * Call query_told() once the answer is sent.
+ * Call query_reported() once the answer is sent.
  */
 _must_check_ int query_answer(struct commands *commands, const struct message_query *query,
                               struct message *message, struct command_due *due,
                               struct yett_error *error);
 
-void query_told(struct commands *commands, const struct message_query *query);
+void query_reported(struct commands *commands, const struct message_query *query);
 
 /* The id of the command that request `origin` waits for, or 0. */
 uint64_t query_waits_for(const struct commands *commands, struct command_origin origin);

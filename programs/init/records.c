@@ -216,7 +216,7 @@ uint32_t record_state(const struct record *record)
 	return record->exited.signaled ? EXECUTION_KILLED : EXECUTION_COMPLETED;
 }
 
-void record_tell(const struct record *record, uint32_t state, struct message *message)
+void record_report(const struct record *record, uint32_t state, struct message *message)
 {
 	struct message_commands *list = &message->body.commands;
 	struct message_command *command = &list->commands[list->commands_count++];

@@ -82,4 +82,4 @@ size_t records_bytes(const struct records *records);
 uint32_t record_state(const struct record *record);
 
 /* Appends the record to the list of the MESSAGE_COMMANDS `message`, which must have room. */
-void record_tell(const struct record *record, uint32_t state, struct message *message);
+void record_report(const struct record *record, uint32_t state, struct message *message);

@@ -79,14 +79,15 @@ bool session_asks_for_change(const struct message *message)
 	return change->cwd.length > 0 || change->set_count > 0 || change->unset_count > 0;
 }
 
-void session_tell(const struct session *session, struct message *message)
+void session_report(const struct session *session, struct message *message)
 {
-	struct message_surroundings *told =
+	struct message_surroundings *reported =
 		&message_begin(message, MESSAGE_SURROUNDINGS)->surroundings;
 	const char *at = session->env;
 
 	/* The message has room for a complete session. */
-	(void)!message_add_text(message, session->cwd, &told->cwd);
-	for (told->env_count = 0; told->env_count < session->env_count; at += strlen(at) + 1)
-		(void)!message_add_text(message, at, &told->env[told->env_count++]);
+	(void)!message_add_text(message, session->cwd, &reported->cwd);
+	for (reported->env_count = 0; reported->env_count < session->env_count;
+	     at += strlen(at) + 1)
+		(void)!message_add_text(message, at, &reported->env[reported->env_count++]);
 }

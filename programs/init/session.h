@@ -36,4 +36,4 @@ _must_check_ int session_change(struct session *session, const struct message *m
 bool session_asks_for_change(const struct message *message);
 
 /* Makes `message` a SURROUNDINGS that describes the session. */
-void session_tell(const struct session *session, struct message *message);
+void session_report(const struct session *session, struct message *message);

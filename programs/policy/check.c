@@ -116,8 +116,8 @@ static uint64_t capability_mask(const struct policy_list *names)
  * Adds the mounts of a list to the profile. Each target must be a valid mount point in this
  * profile.
  */
-static int add_mounts(struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs,
-                      bool writable, struct yett_error *error)
+static int policy_check_add_mounts(struct policy_profile *profile, const struct policy_list *list,
+                                   bool is_tmpfs, bool writable, struct yett_error *error)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		struct policy_mount *mounts =
@@ -205,17 +205,17 @@ static int check_host_network(const struct settings_profile *written, struct yet
 	return 0;
 }
 
-static int check_profile(struct settings_profile *written, struct yett_error *error)
+static int policy_check_check_profile(struct settings_profile *written, struct yett_error *error)
 {
 	struct policy_profile *profile = &written->profile;
 	size_t mounts = written->share_ro.count + written->share_rw.count + written->tmpfs.count +
 	                profile->read_only.count + profile->mask.count;
-	int r = add_mounts(profile, &written->share_ro, false, false, error);
+	int r = policy_check_add_mounts(profile, &written->share_ro, false, false, error);
 
 	if (r == 0)
-		r = add_mounts(profile, &written->share_rw, false, true, error);
+		r = policy_check_add_mounts(profile, &written->share_rw, false, true, error);
 	if (r == 0)
-		r = add_mounts(profile, &written->tmpfs, true, false, error);
+		r = policy_check_add_mounts(profile, &written->tmpfs, true, false, error);
 	if (r)
 		return r;
 	drop_nested(&profile->system);
@@ -245,7 +245,7 @@ static int check_profile(struct settings_profile *written, struct yett_error *er
 	return check_host_network(written, error);
 }
 
-static bool has_expired(const struct policy_grant *grant)
+static bool policy_check_has_expired(const struct policy_grant *grant)
 {
 	return !*grant->notice && grant->expires && grant->expires <= (uint64_t)time(NULL);
 }
@@ -279,7 +279,7 @@ static int check_grant(struct settings_grant *written, struct yett_error *error)
 		!(grant->is_ceiling && grant->uids_count + grant->gids_count + grant->everyone > 0);
 	if (!grant->is_ceiling && grant->profiles.count == 0)
 		return policy_refuse(grant->place, grant->name, "names no profiles", error);
-	if (has_expired(grant) && set_expired(grant) < 0)
+	if (policy_check_has_expired(grant) && set_expired(grant) < 0)
 		return -ENOMEM;
 	grant->capabilities_mask = capability_mask(&grant->capabilities);
 	if (grant->network == PLAN_NETWORK_HOST && written->deny.list &&
@@ -383,7 +383,7 @@ int check_compiled(struct compiled *compiled, struct yett_error *error)
 	int r = check_ids(&compiled->policy, error);
 
 	for (size_t i = 0; r == 0 && i < compiled->policy.profiles_count; i++)
-		r = check_profile(&compiled->profiles[i], error);
+		r = policy_check_check_profile(&compiled->profiles[i], error);
 	for (size_t i = 0; r == 0 && i < compiled->policy.grants_count; i++)
 		r = check_grant(&compiled->grants[i], error);
 	return r;

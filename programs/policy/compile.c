@@ -102,7 +102,7 @@ static int profile_defaults(struct policy_profile *profile)
 	                                                                               : -ENOMEM;
 }
 
-static int add_text(struct compiling *compiling, const struct compile_text *text)
+static int compile_add_text(struct compiling *compiling, const struct compile_text *text)
 {
 	struct policy *policy = &compiling->compiled->policy;
 
@@ -515,7 +515,7 @@ int compile(const struct compile_text *texts, size_t count, struct compiled **re
 	int r = compiling_start(&compiling);
 
 	for (size_t i = 0; r == 0 && i < count; i++)
-		r = add_text(&compiling, &texts[i]);
+		r = compile_add_text(&compiling, &texts[i]);
 	if (r == 0)
 		r = settings_fill(SETTINGS_HELPER,
 		                  parse_section(compiling.parse, SETTINGS_HELPER, 0),

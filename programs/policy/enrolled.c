@@ -12,8 +12,8 @@
 #define DEADLINE_MS 2000 /* time limit, since the helper waits for the policy */
 #define TICKS_MAX   10
 /*
- * Pause before look_at() tries again. The kernel stamps changes with its coarse clock, which
- * advances every 1 to 10 ms.
+ * Pause before enrolled_look_at() tries again. The kernel stamps changes with its coarse clock,
+ * which advances every 1 to 10 ms.
  */
 #define TICK_MS 4
 
@@ -21,7 +21,7 @@
  * Records inode and change time. Waits until the coarse clock has passed that time, since a second
  * change within the same tick would not alter it. Returns whether any later change will show.
  */
-static bool look_at(int directory, struct policy *policy)
+static bool enrolled_look_at(int directory, struct policy *policy)
 {
 	struct timespec now;
 	struct stat st;
@@ -39,7 +39,7 @@ static bool look_at(int directory, struct policy *policy)
 	return false;
 }
 
-static bool add_line(struct policy *policy, const char *line, const char *file)
+static bool enrolled_add_line(struct policy *policy, const char *line, const char *file)
 {
 	struct policy_enrolled *entry;
 
@@ -52,7 +52,8 @@ static bool add_line(struct policy *policy, const char *line, const char *file)
 	return entry->file;
 }
 
-static bool add_text(struct policy *policy, const char *text, size_t length, const char *file)
+static bool enrolled_add_text(struct policy *policy, const char *text, size_t length,
+                              const char *file)
 {
 	const size_t prefix = sizeof KEY_LINE_PREFIX - 1;
 
@@ -66,7 +67,8 @@ static bool add_text(struct policy *policy, const char *text, size_t length, con
 		 * ends where a line or a comment may begin.
 		 */
 		if (key_line_is_in(at, (size_t)(end - at), at) &&
-		    memcmp(at, KEY_LINE_PREFIX, prefix) == 0 && !add_line(policy, at, file))
+		    memcmp(at, KEY_LINE_PREFIX, prefix) == 0 &&
+		    !enrolled_add_line(policy, at, file))
 			return false;
 	}
 	return true;
@@ -75,7 +77,7 @@ static bool add_text(struct policy *policy, const char *text, size_t length, con
 /*
  * Adds the file even if its owner or mode is wrong: the monitor checks these when it uses the file.
  */
-static bool add_file(struct policy *policy, int directory, const char *file)
+static bool enrolled_add_file(struct policy *policy, int directory, const char *file)
 {
 	_cleanup_fd_ int fd =
 		openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -89,10 +91,10 @@ static bool add_file(struct policy *policy, int directory, const char *file)
 	if (!S_ISREG(st.st_mode))
 		return true;
 	n = read(fd, text, sizeof text);
-	return n >= 0 && add_text(policy, text, (size_t)n, file);
+	return n >= 0 && enrolled_add_text(policy, text, (size_t)n, file);
 }
 
-static bool add_files(struct policy *policy, int directory)
+static bool enrolled_add_files(struct policy *policy, int directory)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(directory);
 	const uint64_t deadline_ms = clock_now_ms() + DEADLINE_MS;
@@ -102,7 +104,7 @@ static bool add_files(struct policy *policy, int directory)
 	for (struct dirent *entry; is_read && (errno = 0, entry = readdir(entries));)
 		is_read = !key_line_principal(entry->d_name, principal) ||
 		          (clock_now_ms() < deadline_ms &&
-		           add_file(policy, directory, entry->d_name));
+		           enrolled_add_file(policy, directory, entry->d_name));
 	return is_read && errno == 0;
 }
 
@@ -117,7 +119,7 @@ static int compare_lines(const void *a, const void *b)
  * Sorts the table and drops lines that occur twice in a file. Returns false if a line is in two
  * files, since the monitor would then have to check both.
  */
-static bool sort(struct policy *policy)
+static bool enrolled_sort(struct policy *policy)
 {
 	struct policy_enrolled *entries = policy->enrolled;
 	size_t kept = 0;
@@ -145,7 +147,8 @@ void enrolled_read(struct policy *policy)
 		open(policy->keys_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	policy->enrolled = fd < 0 ? NULL : calloc(ENTRIES_MAX, sizeof *policy->enrolled);
-	if (!policy->enrolled || !look_at(fd, policy) || !add_files(policy, fd) || !sort(policy))
+	if (!policy->enrolled || !enrolled_look_at(fd, policy) || !enrolled_add_files(policy, fd) ||
+	    !enrolled_sort(policy))
 		enrolled_free(policy);
 }
 

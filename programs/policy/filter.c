@@ -40,7 +40,7 @@ struct emitter {
 	struct range ranges[FILTER_NUMBERS + 2]; /* one more, for the end of the last range */
 };
 
-static size_t push(struct emitter *emitter, struct sock_filter instruction)
+static size_t filter_push(struct emitter *emitter, struct sock_filter instruction)
 {
 	if (emitter->first == 0)
 		return emitter->is_full = true, 0;
@@ -53,13 +53,13 @@ static size_t push_answer(struct emitter *emitter, uint32_t action)
 	for (size_t i = emitter->first; i < BPF_MAXINSNS && i - emitter->first <= REACH; i++)
 		if (emitter->code[i].code == (BPF_RET | BPF_K) && emitter->code[i].k == action)
 			return i;
-	return push(emitter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
+	return filter_push(emitter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
 static size_t push_goto(struct emitter *emitter, size_t target)
 {
-	return push(emitter, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA,
-	                                                  (uint32_t)(target - emitter->first)));
+	return filter_push(emitter, (struct sock_filter)BPF_STMT(
+					    BPF_JMP | BPF_JA, (uint32_t)(target - emitter->first)));
 }
 
 static size_t push_jump(struct emitter *emitter, uint16_t comparison, uint32_t k, size_t yes,
@@ -69,16 +69,16 @@ static size_t push_jump(struct emitter *emitter, uint16_t comparison, uint32_t k
 		yes = push_goto(emitter, yes);
 	if (no - emitter->first > REACH)
 		no = push_goto(emitter, no);
-	return push(emitter, (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, k,
-	                                                  (uint8_t)(yes - emitter->first),
-	                                                  (uint8_t)(no - emitter->first)));
+	return filter_push(emitter, (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, k,
+	                                                         (uint8_t)(yes - emitter->first),
+	                                                         (uint8_t)(no - emitter->first)));
 }
 
 static size_t push_load(struct emitter *emitter, uint32_t offset, size_t next)
 {
 	if (next != emitter->first)
 		(void)push_goto(emitter, next);
-	return push(emitter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset));
+	return filter_push(emitter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset));
 }
 
 static bool is_bits(const struct seccomp_argument *argument)
@@ -101,8 +101,8 @@ static size_t push_comparison(struct emitter *emitter, const struct seccomp_argu
 		position = push_jump(emitter, BPF_JGE, argument->first, position, no);
 	}
 	if (argument->mask != UINT32_MAX)
-		position = push(emitter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K,
-		                                                      argument->mask));
+		position = filter_push(emitter, (struct sock_filter)BPF_STMT(
+							BPF_ALU | BPF_AND | BPF_K, argument->mask));
 	return position;
 }
 
@@ -142,7 +142,7 @@ static size_t push_rule(struct emitter *emitter, const struct seccomp_rule *rule
 	return position;
 }
 
-static bool is_same(const struct range *a, const struct range *b)
+static bool filter_is_same(const struct range *a, const struct range *b)
 {
 	return a->verdict->rules == b->verdict->rules && a->verdict->action == b->verdict->action;
 }
@@ -156,7 +156,7 @@ static void find_ranges(struct emitter *emitter, const struct filter_verdict *ot
 		                        number < FILTER_NUMBERS ? &emitter->filter->verdicts[number]
 		                                                : otherwise,
 		                        0};
-		if (number == 0 || !is_same(range - 1, range))
+		if (number == 0 || !filter_is_same(range - 1, range))
 			range++;
 	}
 	/* Higher numbers are not used, so the last range counts as one number in the search. */
@@ -223,7 +223,7 @@ static size_t push_range(struct emitter *emitter, const struct range *range)
 /* Whether one comparison for equality can distinguish the three ranges. */
 static bool is_triple(const struct range *ranges)
 {
-	return is_same(&ranges[0], &ranges[2]) && ranges[2].first - ranges[1].first == 1;
+	return filter_is_same(&ranges[0], &ranges[2]) && ranges[2].first - ranges[1].first == 1;
 }
 
 /* Returns the range that divides the numbers most evenly. Avoids dividing a triple. */
@@ -247,7 +247,7 @@ static size_t find_middle(const struct range *ranges, size_t count)
 	return middle;
 }
 
-static size_t push_search(struct emitter *emitter, const struct range *ranges, size_t count)
+static size_t filter_push_search(struct emitter *emitter, const struct range *ranges, size_t count)
 {
 	size_t middle, low, high;
 
@@ -259,8 +259,8 @@ static size_t push_search(struct emitter *emitter, const struct range *ranges, s
 		return push_jump(emitter, BPF_JEQ, ranges[1].first, high, low);
 	}
 	middle = find_middle(ranges, count);
-	high = push_search(emitter, ranges + middle, count - middle);
-	low = push_search(emitter, ranges, middle);
+	high = filter_push_search(emitter, ranges + middle, count - middle);
+	low = filter_push_search(emitter, ranges, middle);
 	return push_jump(emitter, BPF_JGE, ranges[middle].first, high, low);
 }
 
@@ -270,12 +270,12 @@ static void push_program(struct emitter *emitter)
 	size_t position;
 
 	push_verdicts(emitter);
-	position = push_search(emitter, emitter->ranges, emitter->ranges_count);
+	position = filter_push_search(emitter, emitter->ranges, emitter->ranges_count);
 	if (position != emitter->first)
 		(void)push_goto(emitter, position);
 	filter_head(head, emitter->filter->arch, emitter->filter->otherwise);
 	for (size_t i = FILTER_HEAD; i-- > 0;)
-		(void)push(emitter, head[i]);
+		(void)filter_push(emitter, head[i]);
 }
 
 int filter_emit(const struct filter *filter, struct sock_filter **ret_code, size_t *ret_count)

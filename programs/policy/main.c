@@ -38,13 +38,13 @@ struct input {
 	struct compile_text texts[POLICY_FILES_MAX];
 };
 
-static void need(bool done, enum stage stage)
+static void policy_need(bool done, enum stage stage)
 {
 	if (!done)
 		_exit((int)stage);
 }
 
-static bool read_arguments(int argc, char **argv, struct input *input)
+static bool policy_read_arguments(int argc, char **argv, struct input *input)
 {
 	for (int i = 1; i < argc && input->count < ARRAY_SIZE(input->fds); i++) {
 		char *end;
@@ -58,7 +58,7 @@ static bool read_arguments(int argc, char **argv, struct input *input)
 	return argc > 0 && input->count == (size_t)argc - 1;
 }
 
-static bool is_input(const struct input *input, int fd)
+static bool policy_is_input(const struct input *input, int fd)
 {
 	for (size_t i = 0; i < input->count; i++)
 		if (input->fds[i] == fd)
@@ -69,7 +69,7 @@ static bool is_input(const struct input *input, int fd)
 static void close_others(const struct input *input)
 {
 	for (int fd = 1; fd < 3; fd++)
-		if (!is_input(input, fd))
+		if (!policy_is_input(input, fd))
 			(void)close(fd);
 	fd_close_except(input->fds, input->count);
 }
@@ -78,7 +78,7 @@ static void close_others(const struct input *input)
  * No child process, no core dump (1: see core(5)), and no file longer than the image. NSS modules
  * may map large caches, so descriptors and memory have high limits.
  */
-static bool limit(void)
+static bool policy_policy_limit(void)
 {
 	static const struct lockdown_limit limits[] = {
 		{RLIMIT_NPROC, 0},
@@ -92,22 +92,22 @@ static bool limit(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-static void lock_down(int argc, char **argv, struct input *input)
+static void policy_lock_down(int argc, char **argv, struct input *input)
 {
-	need(read_arguments(argc, argv, input), STAGE_ARGUMENTS);
+	policy_need(policy_read_arguments(argc, argv, input), STAGE_ARGUMENTS);
 	close_others(input);
-	need(limit(), STAGE_LIMITS);
+	policy_need(policy_policy_limit(), STAGE_LIMITS);
 	if (lockdown_can_leave_root()) {
-		need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
-		need(lockdown_ids(POLICY_COMPILER_ID, POLICY_COMPILER_ID), STAGE_IDS);
+		policy_need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
+		policy_need(lockdown_ids(POLICY_COMPILER_ID, POLICY_COMPILER_ID), STAGE_IDS);
 	}
-	need(lockdown_capabilities(), STAGE_CAPABILITIES);
-	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
-	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
-	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
+	policy_need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	policy_need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	policy_need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	policy_need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 }
 
-static int read_text(int fd, struct compile_text *text, struct yett_error *error)
+static int policy_read_text(int fd, struct compile_text *text, struct yett_error *error)
 {
 	ssize_t n = 1;
 
@@ -141,7 +141,7 @@ static int read_texts(struct input *input, struct yett_error *error)
 		return text ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && i < input->count; i++)
-		r = read_text(input->fds[i], &input->texts[i], error);
+		r = policy_read_text(input->fds[i], &input->texts[i], error);
 	return r;
 }
 
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
 	bool is_builtin;
 	int r;
 
-	lock_down(argc, argv, &input);
+	policy_lock_down(argc, argv, &input);
 	is_builtin = input.count == 0;
 	r = read_texts(&input, &error);
 	if (r == 0)
@@ -168,6 +168,6 @@ int main(int argc, char **argv)
 		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "the policy is too large");
 		r = image_write(STDIN_FILENO, r, NULL, &error);
 	}
-	need(r == 0, STAGE_IMAGE);
+	policy_need(r == 0, STAGE_IMAGE);
 	_exit(0); /* exit frees the memory */
 }

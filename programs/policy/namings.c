@@ -1,14 +1,14 @@
 /* See namings.h. */
 #include "programs/policy/namings.h"
 
-static int compare(const void *left, const void *right)
+static int namings_compare(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
 	return a < b ? -1 : a > b;
 }
 
-static void add(struct policy *policy, const struct policy_grant *grant)
+static void namings_add(struct policy *policy, const struct policy_grant *grant)
 {
 	size_t index = (size_t)(grant - policy->grants);
 
@@ -36,7 +36,7 @@ int namings_make(struct policy *policy)
 	if (!policy->namings)
 		return -ENOMEM;
 	for (size_t i = 0; i < policy->grants_count; i++)
-		add(policy, &policy->grants[i]);
-	qsort(policy->namings, policy->namings_count, sizeof *policy->namings, compare);
+		namings_add(policy, &policy->grants[i]);
+	qsort(policy->namings, policy->namings_count, sizeof *policy->namings, namings_compare);
 	return 0;
 }

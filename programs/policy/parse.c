@@ -142,8 +142,8 @@ static const struct settings_section *find_section(const char *name)
 }
 
 /* Lists the keys of a section, or without `section` the section names. Returns their number. */
-static size_t list_names(const struct settings_section *section,
-                         const char *names[SETTINGS_KEYS_MAX])
+static size_t policy_parse_list_names(const struct settings_section *section,
+                                      const char *names[SETTINGS_KEYS_MAX])
 {
 	size_t count = section ? section->count : SETTINGS_SECTIONS;
 
@@ -153,7 +153,7 @@ static size_t list_names(const struct settings_section *section,
 }
 
 /* A section that has such a key; NULL: none. */
-static const char *find_owner(const char *key)
+static const char *policy_parse_find_owner(const char *key)
 {
 	for (size_t i = 0; i < SETTINGS_SECTIONS; i++)
 		for (size_t k = 0; k < settings_sections[i].count; k++)
@@ -166,8 +166,8 @@ static void explain_unknown(const cfg_t *cfg, const char *name, char *out, size_
 {
 	const struct settings_section *section = find_section(cfg->name);
 	const char *names[SETTINGS_KEYS_MAX],
-		*near = near_word(name, names, list_names(section, names)),
-		*owner = find_owner(name);
+		*near = near_word(name, names, policy_parse_list_names(section, names)),
+		*owner = policy_parse_find_owner(name);
 	size_t used =
 		(size_t)(section ? snprintf(out, size, "%s has no key `%.64s`", section->name, name)
 	                         : snprintf(out, size, "there is no section `%.64s`", name));

@@ -33,7 +33,7 @@ static int call_number(const char *name)
 }
 
 /* Copies the next name of a table's list and advances *list. Returns false at the end. */
-static bool next_name(const char **list, char name[NAME_MAX_LENGTH])
+static bool seccomp_next_name(const char **list, char name[NAME_MAX_LENGTH])
 {
 	size_t length = strcspn(*list, " ");
 
@@ -45,7 +45,7 @@ static bool next_name(const char **list, char name[NAME_MAX_LENGTH])
 	return true;
 }
 
-static bool listed(const struct seccomp_names *names, const char *name)
+static bool seccomp_listed(const struct seccomp_names *names, const char *name)
 {
 	for (size_t i = 0; i < names->count; i++)
 		if (strcmp(names->names[i], name) == 0)
@@ -54,60 +54,62 @@ static bool listed(const struct seccomp_names *names, const char *name)
 }
 
 /* The verdict of a call; NULL if this architecture lacks it. */
-static struct filter_verdict *verdict_of(struct filter *filter, const char *name)
+static struct filter_verdict *seccomp_verdict_of(struct filter *filter, const char *name)
 {
 	int number = call_number(name);
 
 	return number >= 0 && number < FILTER_NUMBERS ? &filter->verdicts[number] : NULL;
 }
 
-static void judge(struct filter *filter, const char *name, uint32_t action)
+static void seccomp_judge(struct filter *filter, const char *name, uint32_t action)
 {
-	struct filter_verdict *verdict = verdict_of(filter, name);
+	struct filter_verdict *verdict = seccomp_verdict_of(filter, name);
 
 	if (verdict)
 		*verdict = (struct filter_verdict){0, action};
 }
 
-static void judge_names(struct filter *filter, const struct seccomp_names *names, uint32_t action)
+static void seccomp_judge_names(struct filter *filter, const struct seccomp_names *names,
+                                uint32_t action)
 {
 	for (size_t i = 0; i < names->count; i++)
-		judge(filter, names->names[i], action);
+		seccomp_judge(filter, names->names[i], action);
 }
 
 static void judge_list(struct filter *filter, const char *list, uint32_t action)
 {
 	char name[NAME_MAX_LENGTH];
 
-	while (next_name(&list, name))
-		judge(filter, name, action);
+	while (seccomp_next_name(&list, name))
+		seccomp_judge(filter, name, action);
 }
 
-static bool holds(const char *list, const char *wanted)
+static bool seccomp_holds(const char *list, const char *wanted)
 {
 	char name[NAME_MAX_LENGTH];
 
-	while (next_name(&list, name))
+	while (seccomp_next_name(&list, name))
 		if (strcmp(name, wanted) == 0)
 			return true;
 	return false;
 }
 
 /* Whether the call is allowed with any argument. */
-static bool is_allowed(const struct seccomp_spec *spec, const char *name)
+static bool seccomp_is_allowed(const struct seccomp_spec *spec, const char *name)
 {
-	return listed(&spec->allow, name) || (spec->nested && holds(seccomp_nested_calls, name));
+	return seccomp_listed(&spec->allow, name) ||
+	       (spec->nested && seccomp_holds(seccomp_nested_calls, name));
 }
 
-static void add_rule(struct filter *filter, const struct seccomp_spec *spec, size_t index)
+static void seccomp_add_rule(struct filter *filter, const struct seccomp_spec *spec, size_t index)
 {
 	const struct seccomp_rule *rule = &seccomp_rules[index];
 	const char *list = rule->calls;
 	char name[NAME_MAX_LENGTH];
 
-	while (next_name(&list, name)) {
+	while (seccomp_next_name(&list, name)) {
 		struct filter_verdict *verdict =
-			is_allowed(spec, name) ? NULL : verdict_of(filter, name);
+			seccomp_is_allowed(spec, name) ? NULL : seccomp_verdict_of(filter, name);
 
 		if (verdict && rule->arguments_count > 0)
 			verdict->rules |= 1ULL << index;
@@ -120,9 +122,9 @@ static void add_rule(struct filter *filter, const struct seccomp_spec *spec, siz
 static bool is_of_init(const char *name)
 {
 	for (size_t i = 0; i < seccomp_groups_count; i++)
-		if (seccomp_groups[i].strict && holds(seccomp_groups[i].calls, name))
+		if (seccomp_groups[i].strict && seccomp_holds(seccomp_groups[i].calls, name))
 			return true;
-	return holds(seccomp_init_calls, name);
+	return seccomp_holds(seccomp_init_calls, name);
 }
 
 /*
@@ -134,8 +136,9 @@ static void judge_denied(struct filter *filter, const struct seccomp_spec *spec,
 {
 	for (size_t i = 0; i < spec->deny.count; i++)
 		if (is_of_init(spec->deny.names[i]) == (role == SECCOMP_COMMAND))
-			judge(filter, spec->deny.names[i],
-			      role == SECCOMP_INIT ? SECCOMP_FORBIDDEN : SECCOMP_RET_ERRNO | EPERM);
+			seccomp_judge(filter, spec->deny.names[i],
+			              role == SECCOMP_INIT ? SECCOMP_FORBIDDEN
+			                                   : SECCOMP_RET_ERRNO | EPERM);
 }
 
 static void judge_held(struct filter *filter, const struct seccomp_spec *spec)
@@ -146,7 +149,7 @@ static void judge_held(struct filter *filter, const struct seccomp_spec *spec)
 			judge_list(filter, seccomp_groups[i].calls, SECCOMP_RET_ALLOW);
 	if (spec->nested)
 		judge_list(filter, seccomp_nested_calls, SECCOMP_RET_ALLOW);
-	judge_names(filter, &spec->allow, SECCOMP_RET_ALLOW);
+	seccomp_judge_names(filter, &spec->allow, SECCOMP_RET_ALLOW);
 }
 
 static bool is_in_set(const struct seccomp_rule *rule, const struct seccomp_spec *spec)
@@ -162,7 +165,7 @@ static void judge_init(struct filter *filter, const struct seccomp_spec *spec)
 	/* From last to first, so that a rule without arguments discards the rules after it. */
 	for (size_t i = seccomp_rules_count; i-- > 0;)
 		if (is_in_set(&seccomp_rules[i], spec))
-			add_rule(filter, spec, i);
+			seccomp_add_rule(filter, spec, i);
 	judge_denied(filter, spec, SECCOMP_INIT);
 }
 
@@ -175,10 +178,10 @@ static void judge_command(struct filter *filter, const struct seccomp_spec *spec
 	const char *list = seccomp_init_calls;
 	char name[NAME_MAX_LENGTH];
 
-	judge_names(filter, &spec->log, SECCOMP_RET_LOG);
-	while (next_name(&list, name))
-		if (!listed(&spec->allow, name))
-			judge(filter, name, SECCOMP_RET_ERRNO | ENOSYS);
+	seccomp_judge_names(filter, &spec->log, SECCOMP_RET_LOG);
+	while (seccomp_next_name(&list, name))
+		if (!seccomp_listed(&spec->allow, name))
+			seccomp_judge(filter, name, SECCOMP_RET_ERRNO | ENOSYS);
 	judge_denied(filter, spec, SECCOMP_COMMAND);
 }
 
@@ -199,8 +202,8 @@ static void judge_build(struct filter *filter, const struct seccomp_spec *spec)
 	for (size_t i = 0; i < seccomp_rules_count; i++)
 		for (const char *list = seccomp_rules[i].calls;
 		     is_in_set(&seccomp_rules[i], spec) && seccomp_rules[i].arguments_count == 0 &&
-		     next_name(&list, name);) {
-			struct filter_verdict *verdict = verdict_of(filter, name);
+		     seccomp_next_name(&list, name);) {
+			struct filter_verdict *verdict = seccomp_verdict_of(filter, name);
 
 			if (verdict && verdict->action == SECCOMP_BUILD_OTHERWISE &&
 			    verdict->action != SECCOMP_RET_ALLOW)
@@ -209,7 +212,7 @@ static void judge_build(struct filter *filter, const struct seccomp_spec *spec)
 		}
 }
 
-static int check_names(const struct seccomp_names *names, struct yett_error *error)
+static int seccomp_check_names(const struct seccomp_names *names, struct yett_error *error)
 {
 	for (size_t i = 0; i < names->count; i++)
 		if (call_number(names->names[i]) == __NR_SCMP_ERROR)
@@ -221,13 +224,13 @@ static int check_names(const struct seccomp_names *names, struct yett_error *err
 
 static int check_spec(const struct seccomp_spec *spec, struct yett_error *error)
 {
-	int r = check_names(&spec->allow, error);
+	int r = seccomp_check_names(&spec->allow, error);
 
 	if (r == 0)
-		r = check_names(&spec->deny, error);
+		r = seccomp_check_names(&spec->deny, error);
 	if (r == 0)
-		r = check_names(&spec->log, error);
-	if (r == 0 && listed(&spec->deny, "execve"))
+		r = seccomp_check_names(&spec->log, error);
+	if (r == 0 && seccomp_listed(&spec->deny, "execve"))
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		              "%s:%u: without execve no command can be started", spec->deny.file,
 		              spec->deny.line);
@@ -238,7 +241,7 @@ static int check_spec(const struct seccomp_spec *spec, struct yett_error *error)
  * Calls of other calling conventions (i386, x32) get `otherwise`, too. All processes inside run
  * under init's filter, which refuses them that way. x32 numbers are higher than all others.
  */
-static void start(struct filter *filter, uint32_t otherwise)
+static void seccomp_start(struct filter *filter, uint32_t otherwise)
 {
 	/* SCMP_ARCH_* equal AUDIT_ARCH_* except for x32: seccomp.h. */
 	filter->arch = seccomp_arch_native();
@@ -265,7 +268,7 @@ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role,
 
 	if (r != 0)
 		return r;
-	start(&filter, roles[role].otherwise);
+	seccomp_start(&filter, roles[role].otherwise);
 	roles[role].judge(&filter, spec);
 	r = filter_emit(&filter, ret_filter, ret_count);
 	if (r == -E2BIG)

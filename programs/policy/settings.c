@@ -90,7 +90,7 @@ int settings_split(const char *item, char **ret_head, char **ret_tail)
 	return 0;
 }
 
-static const char *check_share(const char *text)
+static const char *policy_settings_check_share(const char *text)
 {
 	_cleanup_free_ char *source = NULL, *target = NULL;
 	const char *problem;
@@ -185,8 +185,8 @@ static const struct settings_key profile_keys[] = {
 	{"system", SETTINGS_LIST, P(system), .check = policy_path_problem},
 	{"etc", SETTINGS_LIST, P(etc), .check = check_etc},
 	{"devices", SETTINGS_LIST, P(devices), .check = check_device},
-	{"share_ro", SETTINGS_LIST, S(share_ro), .check = check_share},
-	{"share_rw", SETTINGS_LIST, S(share_rw), .check = check_share},
+	{"share_ro", SETTINGS_LIST, S(share_ro), .check = policy_settings_check_share},
+	{"share_rw", SETTINGS_LIST, S(share_rw), .check = policy_settings_check_share},
 	{"overlay_ro", SETTINGS_BOOL, P(overlay_ro)},
 	{"read_only", SETTINGS_LIST, P(read_only), .check = policy_path_problem},
 	{"mask", SETTINGS_LIST, P(mask), .check = policy_path_problem},
@@ -521,8 +521,8 @@ static const char *list_add(const struct settings_key *key, const char *text,
 	return problem;
 }
 
-static int set_list(const struct settings_key *key, cfg_t *section, struct policy_list *list,
-                    struct yett_error *error)
+static int policy_settings_set_list(const struct settings_key *key, cfg_t *section,
+                                    struct policy_list *list, struct yett_error *error)
 {
 	const struct parse_value *value = parse_value(section, key->name, 0);
 	unsigned first = value && value->is_inherited;
@@ -637,8 +637,8 @@ static bool is_place(const struct net_rule *rule)
 	        (rule->kind == NET_RULE_ADDRESS && rule->prefix == NET_ADDRESS_PREFIX_MAX));
 }
 
-static int add_rule(enum net_list_kind kind, const struct parse_value *value,
-                    struct settings_rules *rules, struct yett_error *error)
+static int policy_settings_add_rule(enum net_list_kind kind, const struct parse_value *value,
+                                    struct settings_rules *rules, struct yett_error *error)
 {
 	char proxy[NET_RULE_TEXT_SIZE];
 	_cleanup_free_ char *text = NULL;
@@ -686,8 +686,8 @@ static int set_rules(const struct settings_key *key, cfg_t *section, struct sett
 		rules_clear(rules);
 	for (unsigned i = first; r == 0 && (value = parse_value(section, key->name, i)); i++)
 		if (!value->is_empty)
-			r = add_rule(lists_of_rules[key->kind - SETTINGS_ALLOW], value, rules,
-			             error);
+			r = policy_settings_add_rule(lists_of_rules[key->kind - SETTINGS_ALLOW],
+			                             value, rules, error);
 	value = parse_value(section, key->name, first);
 	if (key->place && value)
 		*(struct policy_place *)((char *)rules - key->offset + key->place) = value->place;
@@ -742,7 +742,8 @@ int settings_fill(enum settings_section_index index, cfg_t *section, void *objec
 		const struct settings_key *key = &table->keys[i];
 
 		if (key->kind == SETTINGS_LIST)
-			r = set_list(key, section, (void *)((char *)object + key->offset), error);
+			r = policy_settings_set_list(key, section,
+			                             (void *)((char *)object + key->offset), error);
 		else if (key->kind == SETTINGS_CHOICES)
 			r = set_choices(key, section, object, error);
 		else if (has_rules(key->kind))

@@ -15,7 +15,7 @@ struct writing {
  * Reserves the next `size` bytes and stores their offset in the image's pointer field at `pointer`.
  * Returns NULL if the image is full.
  */
-static char *next_part(struct writing *writing, void *pointer, size_t size)
+static char *write_next_part(struct writing *writing, void *pointer, size_t size)
 {
 	size_t next = (writing->used + IMAGE_ALIGN - 1) & ~(size_t)(IMAGE_ALIGN - 1);
 
@@ -52,7 +52,7 @@ static void write_field(struct writing *writing, const struct image_field *field
 	switch (field->kind) {
 	case IMAGE_TEXT:
 		count = strlen(*(const char *const *)from) + 1;
-		part = next_part(writing, copy + field->at, count);
+		part = write_next_part(writing, copy + field->at, count);
 		if (part)
 			memcpy(part, *(const char *const *)from, count);
 		break;
@@ -61,7 +61,7 @@ static void write_field(struct writing *writing, const struct image_field *field
 		break;
 	case IMAGE_ARRAY:
 		count = *(const size_t *)(source + field->count_at);
-		part = next_part(writing, copy + field->at, count * field->of->size);
+		part = write_next_part(writing, copy + field->at, count * field->of->size);
 		if (part && count) {
 			memcpy(part, *(const char *const *)from, count * field->of->size);
 			write_objects(writing, field->of, part, *(const char *const *)from, count);

@@ -37,13 +37,13 @@ enum stage {
 	STAGE_CAPABILITIES,
 };
 
-static void need(bool done, enum stage stage)
+static void reader_need(bool done, enum stage stage)
 {
 	if (!done)
 		_exit((int)stage);
 }
 
-/* Keeps only the two capabilities that become() needs. */
+/* Keeps only the two capabilities that reader_become() needs. */
 static bool keep_ids(void)
 {
 	const uint32_t kept = 1u << CAP_SETUID | 1u << CAP_SETGID;
@@ -58,7 +58,7 @@ static bool keep_ids(void)
  * Allows no file to be written and no core dump: core(5) explains the 1. Leaves descriptors and
  * memory for NSS modules, which may map large caches.
  */
-static bool limit(void)
+static bool reader_limit(void)
 {
 	static const struct lockdown_limit limits[] = {
 		{RLIMIT_CORE, 1},
@@ -74,20 +74,20 @@ static bool limit(void)
  * Returns whether this is a root that can change its ids. A root that cannot, as in a container,
  * serves only itself.
  */
-static bool lock_down(void)
+static bool reader_lock_down(void)
 {
 	bool is_root = lockdown_can_leave_root();
 
-	need(syscall(SYS_close_range, 1u, ~0u, 0u) == 0, STAGE_DESCRIPTORS);
-	need(limit(), STAGE_LIMITS);
+	reader_need(syscall(SYS_close_range, 1u, ~0u, 0u) == 0, STAGE_DESCRIPTORS);
+	reader_need(reader_limit(), STAGE_LIMITS);
 	if (is_root) {
-		need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
-		need(keep_ids(), STAGE_LESS);
+		reader_need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
+		reader_need(keep_ids(), STAGE_LESS);
 	}
-	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
-	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	reader_need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	reader_need(lockdown_undumpable(), STAGE_UNDUMPABLE);
 	/* If the monitor has died already, the first recv(2) returns end of file. */
-	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
+	reader_need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 	return is_root;
 }
 
@@ -103,29 +103,29 @@ static bool limit_processes(void)
 }
 
 /* Becomes the user. From here on, files are opened and name services run with the user's rights. */
-static void become(const struct peer *peer, bool is_root)
+static void reader_become(const struct peer *peer, bool is_root)
 {
 	uid_t uids[3];
 	gid_t gids[3];
 
 	if (is_root)
-		need(setgroups(peer->groups_count, peer->groups) == 0 &&
-		             setresgid(peer->gid, peer->gid, peer->gid) == 0 &&
-		             setresuid(peer->uid, peer->uid, peer->uid) == 0,
-		     STAGE_IDS);
-	need(getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
-	             getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == peer->uid &&
-	             uids[1] == peer->uid && uids[2] == peer->uid && gids[0] == peer->gid &&
-	             gids[1] == peer->gid && gids[2] == peer->gid,
-	     STAGE_IDS);
-	need(limit_processes(), STAGE_LIMITS);
-	need(lockdown_capabilities(), STAGE_CAPABILITIES);
-	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+		reader_need(setgroups(peer->groups_count, peer->groups) == 0 &&
+		                    setresgid(peer->gid, peer->gid, peer->gid) == 0 &&
+		                    setresuid(peer->uid, peer->uid, peer->uid) == 0,
+		            STAGE_IDS);
+	reader_need(getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
+	                    getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == peer->uid &&
+	                    uids[1] == peer->uid && uids[2] == peer->uid && gids[0] == peer->gid &&
+	                    gids[1] == peer->gid && gids[2] == peer->gid,
+	            STAGE_IDS);
+	reader_need(limit_processes(), STAGE_LIMITS);
+	reader_need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	reader_need(lockdown_undumpable(), STAGE_UNDUMPABLE);
 	/* The change of ids has cleared this setting. */
-	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
+	reader_need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 }
 
-static void copy(char *to, size_t size, const char *from)
+static void reader_copy(char *to, size_t size, const char *from)
 {
 	/* Ignore values with characters that would break another passwd(5) file. */
 	if (strlen(from) < size && !strpbrk(from, ":\n"))
@@ -140,7 +140,8 @@ static void ask_name_services(void)
 	char path[PATH_MAX];
 	char *argv[] = {(char *)"yett-reader", NULL}, *environment[] = {NULL};
 
-	/* The new program runs as the user, and cannot gain privilege: lock_down(), become(). */
+	/* The new program runs as the user, and cannot gain privilege: reader_lock_down(),
+	 * reader_become(). */
 	if (own && snprintf(path, sizeof path, "%s-nss", own) < (int)sizeof path)
 		(void)execve(path, argv, environment);
 #endif
@@ -161,19 +162,19 @@ static void find_names(const struct peer *peer, struct peer_names *names)
 	if (!user)
 		ask_name_services();
 	if (user) {
-		copy(names->user, sizeof names->user, user->pw_name);
-		copy(names->home, sizeof names->home, user->pw_dir);
-		copy(names->shell, sizeof names->shell, user->pw_shell);
+		reader_copy(names->user, sizeof names->user, user->pw_name);
+		reader_copy(names->home, sizeof names->home, user->pw_dir);
+		reader_copy(names->shell, sizeof names->shell, user->pw_shell);
 	}
 	if (group)
-		copy(names->group, sizeof names->group, group->gr_name);
+		reader_copy(names->group, sizeof names->group, group->gr_name);
 }
 
 int main(void)
 {
 	static struct reader_question question;
 	static struct reader_answer answer;
-	bool is_root = lock_down(), is_first;
+	bool is_root = reader_lock_down(), is_first;
 
 	/*
 	 * Peek, so that the question stays for yett-reader-nss if ask_name_services() executes it.
@@ -181,7 +182,7 @@ int main(void)
 	 */
 	if (recv(STDIN_FILENO, &question, sizeof question, MSG_PEEK) != sizeof question)
 		_exit(0);
-	become(&question.peer, is_root);
+	reader_become(&question.peer, is_root);
 	find_names(&question.peer, &answer.names);
 	while (recv(STDIN_FILENO, &question, sizeof question, 0) == sizeof question) {
 		answer.error = (struct yett_error){0};

@@ -10,7 +10,7 @@
 
 #define FILE_MAX 16384
 
-static int refuse(struct yett_error *error, const char *why)
+static int own_keys_refuse(struct yett_error *error, const char *why)
 {
 	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY,
 	                 "~/.config/yett/authorized_keys does not count: %s", why);
@@ -19,7 +19,7 @@ static int refuse(struct yett_error *error, const char *why)
 static int refuse_closed(struct yett_error *error)
 {
 	int number = errno;
-	int r = refuse(error, "it, or its directory, cannot be opened or read");
+	int r = own_keys_refuse(error, "it, or its directory, cannot be opened or read");
 
 	(void)error_cause(error, NULL, number);
 	return r;
@@ -71,7 +71,7 @@ int own_keys_find(const char *home, uid_t uid, const char *line, bool *ret_is_fi
 	problem = problem ? problem : owner_problem(fd, uid);
 	problem = problem ? problem : file_problem(fd);
 	if (problem)
-		return refuse(error, problem);
+		return own_keys_refuse(error, problem);
 	n = read(fd, text, sizeof text);
 	if (n < 0)
 		return refuse_closed(error);

@@ -30,7 +30,7 @@ static bool is_chroot(void)
 }
 
 /* Explains why there is no user namespace. `number` is the errno. */
-static int refuse(int number, struct yett_error *error)
+static int rootless_refuse(int number, struct yett_error *error)
 {
 	const struct userns_rule *rule = userns_find_rule();
 
@@ -75,22 +75,23 @@ int rootless_enter(struct yett_error *error)
 	(void)snprintf(users, sizeof users, "%u %u 1", uid, uid);
 	(void)snprintf(groups, sizeof groups, "%u %u 1", gid, gid);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		return refuse(errno, error);
+		return rootless_refuse(errno, error);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		int r = kernel_write_file(AT_FDCWD, files[i].path, files[i].text);
 
 		if (r < 0)
-			return refuse(-r, error);
+			return rootless_refuse(-r, error);
 	}
 	/*
 	 * MS_SLAVE: mounts that the host makes later still appear here. This call also shows
 	 * whether a security module takes away the capabilities in the new namespace.
 	 */
-	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? refuse(errno, error) : 0;
+	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? rootless_refuse(errno, error)
+	                                                           : 0;
 }
 
 /* Whether the path is a directory that this user made, and that nobody else can write to. */
-static bool is_own(const char *path)
+static bool rootless_is_own(const char *path)
 {
 	struct stat st;
 
@@ -116,7 +117,7 @@ static bool make_at_home(char path[static ROOTLESS_PATH_SIZE])
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
 			return false;
 	}
-	return is_own(path);
+	return rootless_is_own(path);
 }
 
 void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
@@ -125,13 +126,13 @@ void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
 	char home[ROOTLESS_PATH_SIZE];
 	struct stat st;
 
-	if (is_own(path)) {
+	if (rootless_is_own(path)) {
 		(void)snprintf(path + length, (size_t)(ROOTLESS_PATH_SIZE - length), "/yett");
 		return;
 	}
 	(void)snprintf(path, ROOTLESS_PATH_SIZE, "/tmp/yett-%u", geteuid());
 	/* Anybody can make the directory in /tmp first. */
-	if (lstat(path, &st) == 0 && !is_own(path) && make_at_home(home))
+	if (lstat(path, &st) == 0 && !rootless_is_own(path) && make_at_home(home))
 		(void)snprintf(path, ROOTLESS_PATH_SIZE, "%s", home);
 }
 

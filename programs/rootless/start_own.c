@@ -16,6 +16,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -160,8 +161,8 @@ static void expect_profile(struct setup_host *host)
 		host->templates[index] = TEMPLATE_NONE;
 }
 
-static int open_host(struct monitor *monitor, const char *libexec, struct own *own,
-                     struct yett_error *error)
+static int start_own_open_host(struct monitor *monitor, const char *libexec, struct own *own,
+                               struct yett_error *error)
 {
 	/*
 	 * Opened in this process's new mount namespace, because init gets a clone of this mount,
@@ -188,11 +189,24 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
 }
 
 /*
+ * Whether the client is confined, and this process is not. A client that started this process has
+ * passed on its namespaces and no_new_privs, so it can do through this process only what it can do
+ * anyway. A client that connected to a socket of a systemd unit has not. See peer_examine().
+ */
+static bool start_own_is_confined(int socket, pid_t client)
+{
+	_cleanup_fd_ int pidfd = client == getppid() ? -1 : peer_open_process(socket, client);
+
+	return client != getppid() &&
+	       (pidfd < 0 || peer_is_confined(client) || fd_poll(pidfd, POLLIN, 0) != 0);
+}
+
+/*
  * Becomes root of a user namespace. Reads the peer before that, because the namespace maps only
  * one of the peer's groups. If no user namespace can be had, the helper only plans.
  */
-static int prepare(struct monitor *monitor, struct policy *policy, const char *libexec, int socket,
-                   struct own *own, struct yett_error *error)
+static int start_own_prepare(struct monitor *monitor, struct policy *policy, const char *libexec,
+                             int socket, struct own *own, struct yett_error *error)
 {
 	int r = peer_read(socket, &own->caller, error);
 
@@ -201,8 +215,7 @@ static int prepare(struct monitor *monitor, struct policy *policy, const char *l
 		              "a helper without root serves its own user only");
 	if (r != 0)
 		return r;
-	/* The peer can do through this process only what the peer can do anyway. */
-	own->caller.confined = false;
+	own->caller.confined = start_own_is_confined(socket, own->caller.pid);
 	monitor->caller = &own->caller;
 	if (monitor->no_host.code) /* set by look_at_root() */
 		return 0;
@@ -213,7 +226,7 @@ static int prepare(struct monitor *monitor, struct policy *policy, const char *l
 		return 0;
 	rootless_runtime_dir(own->runtime_dir);
 	policy->runtime_dir = own->runtime_dir;
-	return open_host(monitor, libexec, own, error);
+	return start_own_open_host(monitor, libexec, own, error);
 }
 
 int start_connected(const struct start_options *options, int socket, struct yett_error *error)
@@ -232,7 +245,7 @@ int start_connected(const struct start_options *options, int socket, struct yett
 		r = path ? policy_load(&source, &policy, error) : load_builtin(&policy, error);
 	monitor.policy = policy;
 	if (r == 0)
-		r = prepare(&monitor, policy, options->libexec, socket, &own, error);
+		r = start_own_prepare(&monitor, policy, options->libexec, socket, &own, error);
 	host = monitor.host;
 	return start_serve(&monitor, options->libexec, socket, r, options->personal, error);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "programs/audit/member.h"
+#include "programs/audit/field.h"
 #include "programs/audit/verify.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,12 +28,12 @@ static void look_up(const char *line, size_t length)
 	uint64_t number;
 
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-		if (member_text(line, length, paths[i], text, sizeof text))
+		if (field_text(line, length, paths[i], text, sizeof text))
 			assert(strlen(text) < sizeof text);
-		(void)member_number(line, length, paths[i], &number);
-		(void)member_bytes(line, length, paths[i], bytes, sizeof bytes);
+		(void)field_number(line, length, paths[i], &number);
+		(void)field_bytes(line, length, paths[i], bytes, sizeof bytes);
 	}
-	(void)member_is_object(line, length);
+	(void)field_is_object(line, length);
 }
 
 /* The same lines, each with the MAC that it has to have: so that what is behind the MAC is reached.

@@ -10,12 +10,12 @@
 
 #include "base/json.h"
 #include "programs/audit/entry.h"
-#include "programs/audit/member.h"
+#include "programs/audit/field.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The line, and its length without its end; to be freed. */
-static char *write_line(const struct follow *follow, const struct happening *happening,
+static char *write_line(const struct follow *follow, const struct live_event *live_event,
                         size_t *ret_length)
 {
 	char *line = NULL;
@@ -23,7 +23,7 @@ static char *write_line(const struct follow *follow, const struct happening *hap
 
 	assert(json.to);
 	json_open(&json, NULL, '{');
-	entry_put_happened(&json, follow, happening);
+	entry_put_happened(&json, follow, live_event);
 	json_text(&json, "last", "end");
 	json_close(&json);
 	assert(json.depth == 0 && fclose(json.to) == 0);
@@ -36,13 +36,13 @@ static void check_line(const char *line, size_t length)
 
 	for (size_t i = 0; i < length; i++)
 		assert((unsigned char)line[i] >= ' ' && line[i] != 0x7f);
-	assert(member_is_object(line, length));
-	assert(member_text(line, length, "last", text, sizeof text) && strcmp(text, "end") == 0);
+	assert(field_is_object(line, length));
+	assert(field_text(line, length, "last", text, sizeof text) && strcmp(text, "end") == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct happening happening;
+	static struct live_event live_event;
 	struct follow follow = {.recorded = UINT32_MAX, .id = "0123456789abcdef", .name = "name"};
 	int pair[2];
 
@@ -59,14 +59,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size = left - length;
 	}
 	(void)close(pair[0]);
-	while (follow.fd >= 0 && follow_receive(&follow, &happening)) {
+	while (follow.fd >= 0 && follow_receive(&follow, &live_event)) {
 		char *line;
 		size_t length;
 
-		if (!follow_kind(happening.event.kind))
+		if (!follow_kind(live_event.event.kind))
 			continue;
-		assert(entry_happened_event(happening.event.kind));
-		line = write_line(&follow, &happening, &length);
+		assert(entry_happened_event(live_event.event.kind));
+		line = write_line(&follow, &live_event, &length);
 		check_line(line, length);
 		free(line);
 	}

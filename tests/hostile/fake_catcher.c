@@ -40,17 +40,17 @@ static int one(uint32_t number)
 
 static int number_of_the_dialer(void)
 {
-	return one(FRONT_FD_DIALER);
+	return one(PROXY_FD_CONNECTOR);
 }
 
 static int number_of_itself(void)
 {
-	return one(FRONT_FD_CATCHER);
+	return one(PROXY_FD_CATCHER);
 }
 
 static int number_at_the_end(void)
 {
-	return one(FRONT_FD_END);
+	return one(PROXY_FD_END);
 }
 
 static int number_below_all(void)
@@ -68,7 +68,7 @@ static int twice(void)
 	const int fd = listening(), fds[] = {fd, fd};
 
 	return fd < 0 ? -errno
-	              : tell(1, 2, (const uint32_t[]){FRONT_FD_PORTS, FRONT_FD_PORTS}, fds);
+	              : tell(1, 2, (const uint32_t[]){PROXY_FD_PORTS, PROXY_FD_PORTS}, fds);
 }
 
 static int too_many(void)
@@ -97,8 +97,8 @@ static int long_packet(void)
  * socket, or one of another kind. */
 static int others(void)
 {
-	static const uint32_t numbers[] = {FRONT_FD_TCP4,  FRONT_FD_TCP6,      FRONT_FD_DNS,
-	                                   FRONT_FD_PORTS, FRONT_FD_PORTS + 1, FRONT_FD_PORTS + 2};
+	static const uint32_t numbers[] = {PROXY_FD_TCP4,  PROXY_FD_TCP6,      PROXY_FD_DNS,
+	                                   PROXY_FD_PORTS, PROXY_FD_PORTS + 1, PROXY_FD_PORTS + 2};
 	int pair[2], fds[] = {STDIN_FILENO, memfd_create("x", 0),          epoll_create1(0), -1,
 	                      -1,           socket(AF_INET, SOCK_DGRAM, 0)};
 
@@ -112,7 +112,7 @@ static int others(void)
 /* A listener where datagrams come from, and what no one listens at. */
 static int kinds(void)
 {
-	static const uint32_t numbers[] = {FRONT_FD_DNS, FRONT_FD_PORTS};
+	static const uint32_t numbers[] = {PROXY_FD_DNS, PROXY_FD_PORTS};
 	const int fds[] = {listening(), socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)};
 
 	return tell(1, ARRAY_SIZE(numbers), numbers, fds);
@@ -127,7 +127,7 @@ static int no_end(void)
 {
 	const int fd = listening();
 
-	return fd < 0 ? -errno : tell(0, 1, (const uint32_t[]){FRONT_FD_PORTS}, &fd);
+	return fd < 0 ? -errno : tell(0, 1, (const uint32_t[]){PROXY_FD_PORTS}, &fd);
 }
 
 static int end_at_once(void)

@@ -376,14 +376,14 @@ static int a_descriptor(struct attack *a)
 
 static int count_records(struct attack *a, const struct decider_records *wanted)
 {
-	struct decider_record told;
+	struct decider_record reports;
 	uint64_t own = 0, others = 0;
 	int r = do_act(a, ACT_RECORDS, wanted, sizeof *wanted);
 
 	for (uint32_t i = 0; r == 0 && i < a->answer.count; i++)
-		if (pread(a->fds.first, &told, sizeof told, (off_t)(i * sizeof told)) ==
-		    sizeof told)
-			*(told.record.uid == a->plan->caller_uid ? &own : &others) += 1;
+		if (pread(a->fds.first, &reports, sizeof reports, (off_t)(i * sizeof reports)) ==
+		    sizeof reports)
+			*(reports.record.uid == a->plan->caller_uid ? &own : &others) += 1;
 	close_fds(a);
 	return r ? r
 	         : tell(a, "told of %" PRIu64 " of its own, %" PRIu64 " of others", own, others);
@@ -507,7 +507,7 @@ static int tell_garbage(uint32_t packets, size_t size)
 	static const uint8_t garbage[1 << 16] = {0xff};
 
 	for (uint32_t i = 0; i < packets; i++)
-		ask_tell_bytes(ACT_RULES, garbage, size);
+		ask_report_bytes(ACT_RULES, garbage, size);
 	return 0;
 }
 static int rules_of_garbage(struct attack *a)
@@ -574,7 +574,7 @@ static int flood_refusals(struct attack *a)
 
 	(void)error_set(&refused, YETT_E_RESOURCE_LIMIT, 0, "flood");
 	while (clock_now_ms() < end_ms)
-		ask_tell_bytes(ACT_REFUSED, &refused, sizeof refused);
+		ask_report_bytes(ACT_REFUSED, &refused, sizeof refused);
 	return tell(a, "it was refused without end", 0, 0);
 }
 

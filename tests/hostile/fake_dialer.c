@@ -7,7 +7,7 @@
 int honest_main(int argc, char **argv);
 #define lockdown_filter_with captured_filter
 #define main                 honest_main
-#include "programs/egress/dialer_main.c" /* NOLINT: with what it keeps to itself */
+#include "programs/egress/connector_main.c" /* NOLINT: with what it keeps to itself */
 #undef main
 #undef lockdown_filter_with
 
@@ -23,28 +23,28 @@ _Noreturn static void wait_for_the_end(void)
 
 static void tell(const void *bytes, size_t size, const int *fds, size_t count)
 {
-	if (frame_send(DIALER_FD_SUPERVISOR, bytes, size, fds, count, 0) < 0)
+	if (frame_send(CONNECTOR_FD_SUPERVISOR, bytes, size, fds, count, 0) < 0)
 		wait_for_the_end();
 }
 
-static struct egress_told told_of(const char *name)
+static struct egress_report told_of(const char *name)
 {
-	struct egress_told told = {
-		.kind = EGRESS_TOLD_DENIED, .count = 1, .port = 443, .verdict = 1};
+	struct egress_report reports = {
+		.kind = EGRESS_REPORT_DENIED, .count = 1, .port = 443, .verdict = 1};
 
-	memcpy(told.name, name, strlen(name) + 1);
-	return told;
+	memcpy(reports.name, name, strlen(name) + 1);
+	return reports;
 }
 
 /* Without end, and faster than anybody wants to hear of it. */
 static void flood(void)
 {
-	struct egress_told told = told_of("flood.example");
+	struct egress_report reports = told_of("flood.example");
 
 	for (uint32_t i = 0;; i++) {
-		told.address[15] = (uint8_t)i;
-		told.lost = i;
-		tell(&told, sizeof told, NULL, 0);
+		reports.address[15] = (uint8_t)i;
+		reports.lost = i;
+		tell(&reports, sizeof reports, NULL, 0);
 	}
 }
 
@@ -52,28 +52,28 @@ static void flood(void)
  * and numbers that cannot be. */
 static void lie(void)
 {
-	struct egress_told told = told_of("\033]0;captured\007\n<0>forged\tline");
-	struct pollfd wait = {.fd = DIALER_FD_FRONT, .events = POLLIN};
+	struct egress_report reports = told_of("\033]0;captured\007\n<0>forged\tline");
+	struct pollfd wait = {.fd = CONNECTOR_FD_PROXY, .events = POLLIN};
 
 	(void)poll(&wait, 1, -1);
-	tell(&told, sizeof told, NULL, 0);
-	memset(told.name, 'A', sizeof told.name);
-	tell(&told, sizeof told, NULL, 0);
-	told = (struct egress_told){.kind = EGRESS_TOLD_CONNECTED,
-	                            .count = UINT32_MAX,
-	                            .lost = UINT32_MAX,
-	                            .open = UINT32_MAX,
-	                            .error = -1,
-	                            .origin = UINT32_MAX,
-	                            .verdict = 255,
-	                            .sent_bytes = UINT64_MAX,
-	                            .received_bytes = UINT64_MAX};
-	tell(&told, sizeof told, NULL, 0);
-	told.kind = EGRESS_TOLD_FAILED;
-	told.error = INT32_MIN;
-	tell(&told, sizeof told, NULL, 0);
-	told = told_of("the-last.example");
-	tell(&told, sizeof told, NULL, 0);
+	tell(&reports, sizeof reports, NULL, 0);
+	memset(reports.name, 'A', sizeof reports.name);
+	tell(&reports, sizeof reports, NULL, 0);
+	reports = (struct egress_report){.kind = EGRESS_REPORT_CONNECTED,
+	                                 .count = UINT32_MAX,
+	                                 .lost = UINT32_MAX,
+	                                 .open = UINT32_MAX,
+	                                 .error = -1,
+	                                 .origin = UINT32_MAX,
+	                                 .verdict = 255,
+	                                 .sent_bytes = UINT64_MAX,
+	                                 .received_bytes = UINT64_MAX};
+	tell(&reports, sizeof reports, NULL, 0);
+	reports.kind = EGRESS_REPORT_FAILED;
+	reports.error = INT32_MIN;
+	tell(&reports, sizeof reports, NULL, 0);
+	reports = told_of("the-last.example");
+	tell(&reports, sizeof reports, NULL, 0);
 }
 
 /* What takes an hour to close: whoever closes it last would wait. As tests/hostile/lingering.h,
@@ -84,8 +84,8 @@ static void send_lingering(void)
 	static const struct net_address loopback = {
 		{[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
 	static const char data[4096];
-	struct egress_told told = told_of("lingers.example");
-	struct pollfd wait = {.fd = dial_begin(&loopback, (uint16_t)captured.number),
+	struct egress_report reports = told_of("lingers.example");
+	struct pollfd wait = {.fd = connect_begin(&loopback, (uint16_t)captured.number),
 	                      .events = POLLOUT};
 
 	if (poll(&wait, 1, -1) <= 0)
@@ -95,7 +95,7 @@ static void send_lingering(void)
 	if (setsockopt(wait.fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0)
 		_exit(3);
 	(void)fcntl(wait.fd, F_SETFL, fcntl(wait.fd, F_GETFL) & ~O_NONBLOCK);
-	tell(&told, sizeof told, &wait.fd, 1);
+	tell(&reports, sizeof reports, &wait.fd, 1);
 	(void)close(wait.fd);
 }
 
@@ -105,8 +105,8 @@ static void pass_rules_on(void)
 	static const struct egress_answer answer = {.kind = EGRESS_ANSWER_RULES};
 	static struct frame frame;
 
-	if (frame_receive(DIALER_FD_SUPERVISOR, &frame, 0) <= 0 ||
-	    frame_send(DIALER_FD_FRONT, &answer, sizeof answer, frame.fds, 1, 0) < 0)
+	if (frame_receive(CONNECTOR_FD_SUPERVISOR, &frame, 0) <= 0 ||
+	    frame_send(CONNECTOR_FD_PROXY, &answer, sizeof answer, frame.fds, 1, 0) < 0)
 		_exit(3);
 	frame_close_fds(&frame);
 }
@@ -114,16 +114,16 @@ static void pass_rules_on(void)
 static void attack(void)
 {
 	static const uint8_t garbage[4096] = {0xff};
-	struct egress_told told = told_of("x.example");
+	struct egress_report reports = told_of("x.example");
 
 	if (captured_call(&captured)) {
-		told = told_of("survived.example");
-		tell(&told, sizeof told, NULL, 0);
+		reports = told_of("survived.example");
+		tell(&reports, sizeof reports, NULL, 0);
 	} else if (captured_is(&captured, "floods")) {
 		flood();
 	} else if (captured_is(&captured, "tells-a-hundred")) {
 		for (unsigned i = 0; i < 100; i++)
-			tell(&told, sizeof told, NULL, 0);
+			tell(&reports, sizeof reports, NULL, 0);
 	} else if (captured_is(&captured, "lies")) {
 		lie();
 	} else if (captured_is(&captured, "lingers")) {
@@ -133,26 +133,28 @@ static void attack(void)
 	} else if (captured_is(&captured, "sends-nothing")) {
 		tell(garbage, 0, NULL, 0);
 	} else if (captured_is(&captured, "sends-half")) {
-		tell(&told, sizeof told / 2, NULL, 0);
+		tell(&reports, sizeof reports / 2, NULL, 0);
 	} else if (captured_is(&captured, "sends-no-kind")) {
-		told.kind = 77;
-		tell(&told, sizeof told, NULL, 0);
+		reports.kind = 77;
+		tell(&reports, sizeof reports, NULL, 0);
 	} else if (captured_is(&captured, "closes")) {
-		(void)close(DIALER_FD_SUPERVISOR);
+		(void)close(CONNECTOR_FD_SUPERVISOR);
 	}
 	/* "never-reads" is this alone */
 }
 
 int main(int argc, char **argv)
 {
-	struct dialer dialer = {0};
+	struct connector connector = {0};
 
-	captured = captured_find(DIALER_FD_SUPERVISOR);
+	captured = captured_find(CONNECTOR_FD_SUPERVISOR);
 	if (!*captured.mode)
 		return honest_main(argc, argv);
-	lock_down(argc);
-	need(keeper_start(DIALER_FD_RESOLVER, dialer.lookup.sockets) == 0, STAGE_KEEPER);
-	need(enter_filter(), STAGE_FILTER);
+	connector_main_lock_down(argc);
+	connector_main_need(
+		resolver_parent_start(CONNECTOR_FD_RESOLVER, connector.lookup.sockets) == 0,
+		STAGE_KEEPER);
+	connector_main_need(connector_main_enter_filter(), STAGE_FILTER);
 	pass_rules_on();
 	attack();
 	wait_for_the_end();

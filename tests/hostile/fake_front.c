@@ -9,7 +9,7 @@
 int honest_main(int argc, char **argv);
 #define lockdown_filter_with captured_filter
 #define main                 honest_main
-#include "programs/egress/front.c" /* NOLINT: with what it keeps to itself */
+#include "programs/egress/proxy.c" /* NOLINT: with what it keeps to itself */
 #undef main
 #undef lockdown_filter_with
 
@@ -40,9 +40,9 @@ _Noreturn static void report(const char *format, ...)
 	n = vsnprintf(text, sizeof text, format, arguments);
 #pragma GCC diagnostic pop
 	va_end(arguments);
-	set_blocking(FRONT_FD_TCP4);
+	set_blocking(PROXY_FD_TCP4);
 	for (;;) {
-		int socket = accept4(FRONT_FD_TCP4, NULL, NULL, SOCK_CLOEXEC);
+		int socket = accept4(PROXY_FD_TCP4, NULL, NULL, SOCK_CLOEXEC);
 
 		(void)send(socket, text, (size_t)n, MSG_NOSIGNAL);
 		(void)shutdown(socket, SHUT_WR);
@@ -76,7 +76,7 @@ static int hear(void)
 	static struct frame frame;
 	struct egress_answer answer;
 
-	if (frame_receive(FRONT_FD_DIALER, &frame, 0) <= 0 || frame.length != sizeof answer)
+	if (frame_receive(PROXY_FD_CONNECTOR, &frame, 0) <= 0 || frame.length != sizeof answer)
 		report("the dialer has ended\n");
 	memcpy(&answer, frame.bytes, sizeof answer);
 	return answer.error == 0 && frame.fd_count == 1 ? steal_fd(&frame.fds[0]) : -answer.error;
@@ -87,7 +87,7 @@ static int ask_and_hear(const char *name, const char *address, unsigned port)
 	static uint32_t id;
 	struct egress_ask ask = ask_of(++id, name, address, port);
 
-	if (frame_send(FRONT_FD_DIALER, &ask, sizeof ask, NULL, 0, 0) < 0)
+	if (frame_send(PROXY_FD_CONNECTOR, &ask, sizeof ask, NULL, 0, 0) < 0)
 		report("the dialer has ended\n");
 	return hear();
 }
@@ -148,7 +148,7 @@ static void tell_much(void)
 		struct egress_ask ask = {.kind = EGRESS_ASK_UNKNOWN, .id = i};
 
 		(void)snprintf(ask.name, sizeof ask.name, "n%u.tunnel.example", i);
-		(void)!frame_send(FRONT_FD_DIALER, &ask, sizeof ask, NULL, 0, 0);
+		(void)!frame_send(PROXY_FD_CONNECTOR, &ask, sizeof ask, NULL, 0, 0);
 	}
 	report("told, and then %s\n",
 	       ask_and_hear("good.example", "", 8080) >= 0 ? "given" : "refused");
@@ -160,14 +160,14 @@ static void confuse(void)
 {
 	static const uint8_t garbage[sizeof(struct egress_ask) + 1] = {0xff, 0xff};
 	struct egress_ask ask = ask_of(1, "", "151.101.1.10", 80);
-	int fd = FRONT_FD_TCP4;
+	int fd = PROXY_FD_TCP4;
 
 	if (captured_is(&captured, "sends-garbage"))
-		(void)!frame_send(FRONT_FD_DIALER, garbage, sizeof garbage, NULL, 0, 0);
+		(void)!frame_send(PROXY_FD_CONNECTOR, garbage, sizeof garbage, NULL, 0, 0);
 	else if (captured_is(&captured, "sends-nothing"))
-		(void)!frame_send(FRONT_FD_DIALER, garbage, 0, NULL, 0, 0);
+		(void)!frame_send(PROXY_FD_CONNECTOR, garbage, 0, NULL, 0, 0);
 	else if (captured_is(&captured, "sends-descriptor"))
-		(void)!frame_send(FRONT_FD_DIALER, &ask, sizeof ask, &fd, 1, 0);
+		(void)!frame_send(PROXY_FD_CONNECTOR, &ask, sizeof ask, &fd, 1, 0);
 	else if (captured_is(&captured, "sends-port-0"))
 		ask.port = 0;
 	else if (captured_is(&captured, "sends-no-name"))
@@ -176,9 +176,9 @@ static void confuse(void)
 		ask = ask_of(1, "good.example", "", 8080);
 	else if (captured_is(&captured, "sends-other-case"))
 		ask = ask_of(1, "GOOD.example", "", 8080);
-	(void)!frame_send(FRONT_FD_DIALER, &ask, sizeof ask, NULL, 0, 0);
+	(void)!frame_send(PROXY_FD_CONNECTOR, &ask, sizeof ask, NULL, 0, 0);
 	if (captured_is(&captured, "sends-twice"))
-		(void)!frame_send(FRONT_FD_DIALER, &ask, sizeof ask, NULL, 0, 0);
+		(void)!frame_send(PROXY_FD_CONNECTOR, &ask, sizeof ask, NULL, 0, 0);
 	while (hear() != 0)
 		;
 	report("the dialer goes on\n");
@@ -190,7 +190,7 @@ static void hoard(void)
 	for (uint32_t id = 1;; id++) {
 		struct egress_ask ask = ask_of(id, "good.example", "", 8080);
 
-		if (frame_send(FRONT_FD_DIALER, &ask, sizeof ask, NULL, 0, MSG_DONTWAIT) < 0)
+		if (frame_send(PROXY_FD_CONNECTOR, &ask, sizeof ask, NULL, 0, MSG_DONTWAIT) < 0)
 			report("waits\n");
 	}
 }
@@ -234,13 +234,13 @@ static void connect_anew(void)
 
 int main(int argc, char **argv)
 {
-	static struct front front;
+	static struct proxy proxy;
 
-	captured = captured_find(FRONT_FD_DIALER);
+	captured = captured_find(PROXY_FD_CONNECTOR);
 	if (!*captured.mode)
 		return honest_main(argc, argv);
-	lock_down(argc, argv, &front);
-	await_rules(&front);
+	proxy_lock_down(argc, argv, &proxy);
+	await_rules(&proxy);
 	if (captured_call(&captured))
 		report("survived\n");
 	if (captured_is(&captured, "asks-for-what-is-denied"))

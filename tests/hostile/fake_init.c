@@ -479,7 +479,7 @@ static void await_follower(void)
 	char word = 0;
 
 	report(0, "");
-	while (word != INIT_WORD_TELL)
+	while (word != INIT_WORD_REPORT)
 		if (recv(CONTROL, &word, 1, 0) <= 0)
 			_exit(0);
 }

@@ -6,7 +6,7 @@
 #include "tests/prove/models.h"
 
 #include "helper/plan/admit.h"
-#include "protocol/message_told.h"
+#include "protocol/message_state.h"
 
 #include <string.h>
 

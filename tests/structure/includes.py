@@ -5,7 +5,7 @@ import re
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.M)
 
 # All that root's program knows of messages: packets with descriptors, and the structs of what it tells.
-OF_MESSAGES = ("protocol/frame.h", "protocol/message_told.h")
+OF_MESSAGES = ("protocol/frame.h", "protocol/message_state.h")
 
 # Folder: what its files may include besides their own folder. The longest folder that fits a file counts.
 MAY_INCLUDE = {
@@ -21,18 +21,18 @@ MAY_INCLUDE = {
     "helper/plan": ["base/", *OF_MESSAGES, "helper/policy/policy.h", "helper/privilege/"],
     "helper/privilege": ["base/", "protocol/frame.h"],
     "helper/setup": ["base/", *OF_MESSAGES, "helper/plan/order.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/privilege.h",
-                     "programs/egress/egress_told.h"],
-    "helper/supervisor": ["base/", *OF_MESSAGES, "helper/setup/audit.h", "helper/setup/setup.h", "helper/privilege/", "programs/egress/egress_told.h"],
+                     "programs/egress/egress_report.h"],
+    "helper/supervisor": ["base/", *OF_MESSAGES, "helper/setup/audit.h", "helper/setup/setup.h", "helper/privilege/", "programs/egress/egress_report.h"],
     "helper/monitor": ["base/", *OF_MESSAGES, "helper/plan/", "helper/policy/key_line.h", "helper/policy/policy.h", "helper/setup/audit.h", "helper/setup/registry.h",
                        "helper/supervisor/supervisor.h", "helper/privilege/"],
     "helper/listener": ["base/", *OF_MESSAGES, "helper/monitor/monitor.h", "helper/setup/audit.h", "helper/setup/setup.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
     "helper/start": ["base/", "helper/"],
     # What does not.
     "programs/apply": ["base/", "helper/privilege/lockdown.h", "programs/diff/diff.h", "programs/diff/protect.h", "programs/diff/ways.h"],
-    "programs/audit": ["base/", "protocol/frame.h", "protocol/message_command.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decider/plan_name.h", "programs/decider/refuse_plan.h", "programs/egress/egress.h", "programs/egress/told_text.h", "programs/init/argv.h"],
+    "programs/audit": ["base/", "protocol/frame.h", "protocol/message_command.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decider/plan_name.h", "programs/decider/refuse_plan.h", "programs/egress/egress.h", "programs/egress/report_text.h", "programs/init/argv.h"],
     "programs/closer": ["base/", "protocol/", "helper/listener/closer.h", "helper/privilege/lockdown.h"],
     "programs/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/policy/key_line.h", "helper/plan/", "helper/policy/policy.h",
-                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/egress/egress.h", "programs/egress/told_text.h", "programs/policy/target.h"],
+                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/egress/egress.h", "programs/egress/report_text.h", "programs/policy/target.h"],
     "programs/decoder": ["base/", "protocol/", "programs/decider/decoder.h", "programs/decider/plan_name.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
     "programs/diff": ["base/", "helper/privilege/lockdown.h"],
     "programs/egress": ["base/", "protocol/", "helper/plan/plan.h", "helper/privilege/lockdown.h"],

@@ -315,7 +315,7 @@ class Live(Snapshots):
         process, work, _ = self.begin('sh', '-c', 'echo 1 >one; echo; read line; echo $line')
         copying = self.stopped('take', work['id'], 'x')
         self.cut_off(copying)
-        self.assertIn('what helps: the sandbox is still paused: yett resume ' + work['sandbox'], self.end_of_copying(copying, 1)[1])
+        self.assertIn('what helps: the sandbox may still be paused: yett resume ' + work['sandbox'], self.end_of_copying(copying, 1)[1])
         self.assertEqual((self.state_of(work), self.names(work['id'])), ('paused', []))
         self.assertEqual(self.yett('resume', work['sandbox']).code, 0)
         out, _ = process.communicate(b'on\n', timeout=yett.DEADLINE)

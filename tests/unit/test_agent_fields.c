@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/fields.h"
-#include "agent/kept.h"
+#include "agent/output_buffer.h"
 #include "agent/operations.h"
 
 static const char *const colours[] = {"red", "green", NULL};
@@ -178,43 +178,43 @@ static void bytes_that_are_no_text_are_shown_so(void **state)
 /* As much as is kept of what runs when others have taken all the room. */
 static void an_output_whose_head_was_filled_early_keeps_what_comes_last(void **state)
 {
-	struct kept kept = {0};
+	struct output_buffer kept = {0};
 	char *bytes;
 	size_t length;
 	bool is_cut;
 	json_t *json;
 
 	(void)state;
-	kept_add(&kept, "ab", 2);
-	kept_fill(&kept);
-	kept_add(&kept, "cd", 2);
-	json = kept_json(&kept, 1000, NULL, &is_cut);
+	output_buffer_add(&kept, "ab", 2);
+	output_buffer_fill(&kept);
+	output_buffer_add(&kept, "cd", 2);
+	json = output_buffer_json(&kept, 1000, NULL, &is_cut);
 	assert_false(is_cut);
 	assert_string_equal(json_string_value(json), "abcd");
 	json_decref(json);
 	for (size_t i = 0; i < 2 * KEPT_TAIL; i++)
-		kept_add(&kept, "e", 1);
-	json = kept_json(&kept, 1000000, NULL, &is_cut);
+		output_buffer_add(&kept, "e", 1);
+	json = output_buffer_json(&kept, 1000000, NULL, &is_cut);
 	assert_true(is_cut);
 	assert_true(strncmp(json_string_value(json), "ab\n", 3) == 0);
 	json_decref(json);
-	assert_int_equal(kept_read(&kept, 2, 10, &bytes, &length), -ENODATA);
-	assert_int_equal(kept_read(&kept, kept.total - 3, 10, &bytes, &length), 0);
+	assert_int_equal(output_buffer_read(&kept, 2, 10, &bytes, &length), -ENODATA);
+	assert_int_equal(output_buffer_read(&kept, kept.total - 3, 10, &bytes, &length), 0);
 	assert_int_equal(length, 3);
 	assert_memory_equal(bytes, "eee", 3);
 	free(bytes);
-	kept_free(&kept);
-	kept_fill(&kept);
-	kept_add(&kept, "x", 1);
-	json = kept_json(&kept, 1000, NULL, &is_cut);
+	output_buffer_free(&kept);
+	output_buffer_fill(&kept);
+	output_buffer_add(&kept, "x", 1);
+	json = output_buffer_json(&kept, 1000, NULL, &is_cut);
 	assert_string_equal(json_string_value(json), "x");
 	json_decref(json);
-	kept_free(&kept);
+	output_buffer_free(&kept);
 }
 
 static void an_output_keeps_its_head_and_its_tail(void **state)
 {
-	struct kept kept = {0};
+	struct output_buffer kept = {0};
 	char piece[1000], *bytes;
 	uint64_t written = 0;
 	size_t length;
@@ -225,11 +225,11 @@ static void an_output_keeps_its_head_and_its_tail(void **state)
 	for (; written < KEPT_MAX + 3 * KEPT_TAIL; written += sizeof piece) {
 		for (size_t i = 0; i < sizeof piece; i++)
 			piece[i] = (char)('a' + (written + i) % 23);
-		kept_add(&kept, piece, sizeof piece);
+		output_buffer_add(&kept, piece, sizeof piece);
 	}
 	assert_int_equal(kept.total, written);
 	for (uint64_t at = 0; at < written; at += 33333) {
-		int r = kept_read(&kept, at, 100, &bytes, &length);
+		int r = output_buffer_read(&kept, at, 100, &bytes, &length);
 
 		if (at >= KEPT_MAX && at < written - KEPT_TAIL) {
 			assert_int_equal(r, -ENODATA);
@@ -241,34 +241,34 @@ static void an_output_keeps_its_head_and_its_tail(void **state)
 			assert_int_equal(bytes[i], 'a' + (at + i) % 23);
 		free(bytes);
 	}
-	assert_int_equal(kept_read(&kept, written, 10, &bytes, &length), 0);
+	assert_int_equal(output_buffer_read(&kept, written, 10, &bytes, &length), 0);
 	assert_int_equal(length, 0);
 	free(bytes);
-	json = kept_json(&kept, 1000, "run:x/stdout", &is_cut);
+	json = output_buffer_json(&kept, 1000, "run:x/stdout", &is_cut);
 	assert_true(is_cut);
 	assert_non_null(strstr(json_string_value(json), "run:x/stdout"));
 	assert_int_equal(json_string_value(json)[json_string_length(json) - 1],
 	                 'a' + (written - 1) % 23);
 	json_decref(json);
-	kept_free(&kept);
+	output_buffer_free(&kept);
 }
 
 static void characters_are_not_cut_in_two(void **state)
 {
-	struct kept kept = {0};
+	struct output_buffer kept = {0};
 	bool is_cut;
 	json_t *json;
 
 	(void)state;
 	for (size_t i = 0; i < 500; i++)
-		kept_add(&kept, "\xe2\x82\xac", 3);
+		output_buffer_add(&kept, "\xe2\x82\xac", 3);
 	for (size_t max = 101; max < 107; max++) {
-		json = kept_json(&kept, max, NULL, &is_cut);
+		json = output_buffer_json(&kept, max, NULL, &is_cut);
 		assert_true(is_cut);
 		assert_null(strstr(json_string_value(json), "\xef\xbf\xbd"));
 		json_decref(json);
 	}
-	kept_free(&kept);
+	output_buffer_free(&kept);
 }
 
 static void each_operation_and_what_it_takes_and_gives_is_described(void **state)

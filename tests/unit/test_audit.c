@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 
 #include "programs/audit/chain.h"
-#include "programs/audit/member.h"
+#include "programs/audit/field.h"
 #include "programs/audit/slots.h"
-#include "programs/audit/tally.h"
-#include "programs/audit/torn.h"
+#include "programs/audit/quota.h"
+#include "programs/audit/truncated.h"
 #include "programs/audit/verify.h"
 
 static const uint8_t id[CHAIN_ID_SIZE] = {1}, first_key[CHAIN_HASH_SIZE] = {2};
@@ -213,7 +213,7 @@ static void names_of_segments_have_one_form(void **state)
 static void of_several_that_tell_of_one_torn_piece_the_last_is_tried_first(void **state)
 {
 	static const char begin[] = "abc\n{\"event\":\"torn\",\"offset\":100,\"bytes\":3}\nde\n";
-	static struct torn_list list;
+	static struct truncated_list list;
 	const size_t second = sizeof begin - 1;
 	size_t from, size;
 	char bytes[256];
@@ -222,80 +222,80 @@ static void of_several_that_tell_of_one_torn_piece_the_last_is_tried_first(void 
 	size = (size_t)snprintf(bytes, sizeof bytes,
 	                        "%s{\"event\":\"segment\",\"offset\":100,\"bytes\":%zu}\n", begin,
 	                        second - 1);
-	torn_find(bytes, size, &list);
+	truncated_find(bytes, size, &list);
 	assert_int_equal(list.count, 2);
 	from = list.count;
-	assert_int_equal(torn_after(&list, 100, 0, &from), second);
-	assert_int_equal(torn_after(&list, 100, 0, &from), 4);
-	assert_int_equal(torn_after(&list, 100, 0, &from), 0);
+	assert_int_equal(truncated_after(&list, 100, 0, &from), second);
+	assert_int_equal(truncated_after(&list, 100, 0, &from), 4);
+	assert_int_equal(truncated_after(&list, 100, 0, &from), 0);
 	from = list.count;
-	assert_int_equal(torn_after(&list, 99, 0, &from), 0);
+	assert_int_equal(truncated_after(&list, 99, 0, &from), 0);
 	from = list.count;
-	assert_int_equal(torn_after(&list, 99, 1, &from), 0); /* it is shorter than is said */
+	assert_int_equal(truncated_after(&list, 99, 1, &from), 0); /* it is shorter than is said */
 }
 
 static void a_user_has_so_many_bytes_a_day(void **state)
 {
-	static struct tally tally;
-	struct tally_row *row;
+	static struct quota quota;
+	struct quota_row *row;
 
 	(void)state;
-	tally = (struct tally){.max_bytes = 100};
-	row = tally_find(&tally, 1000, 5);
-	assert_true(tally_take(&tally, row, 60, false));
-	assert_false(tally_take(&tally, row, 41, false));
-	assert_true(tally_take(&tally, row, 40, false));
-	assert_false(tally_take(&tally, tally_find(&tally, 1000, TALLY_DAY_MS - 1), 1, false));
-	assert_true(tally_take(&tally, tally_find(&tally, 1001, 5), 100, false));
+	quota = (struct quota){.max_bytes = 100};
+	row = quota_find(&quota, 1000, 5);
+	assert_true(quota_take(&quota, row, 60, false));
+	assert_false(quota_take(&quota, row, 41, false));
+	assert_true(quota_take(&quota, row, 40, false));
+	assert_false(quota_take(&quota, quota_find(&quota, 1000, QUOTA_DAY_MS - 1), 1, false));
+	assert_true(quota_take(&quota, quota_find(&quota, 1001, 5), 100, false));
 	/* what is cut short has as much room by itself */
-	assert_true(tally_take(&tally, row, 100, true));
-	assert_false(tally_take(&tally, row, 1, true));
-	assert_true(tally_take(&tally, tally_find(&tally, 1000, TALLY_DAY_MS + 5), 100, false));
+	assert_true(quota_take(&quota, row, 100, true));
+	assert_false(quota_take(&quota, row, 1, true));
+	assert_true(quota_take(&quota, quota_find(&quota, 1000, QUOTA_DAY_MS + 5), 100, false));
 }
 
 /* More users than there are rows: nobody's bytes are forgotten, and who is new is not locked out.
  */
 static void a_crowd_of_users_lets_nobody_escape_and_locks_nobody_out(void **state)
 {
-	static struct tally tally;
+	static struct quota quota;
 	uint64_t most = 0;
 
 	(void)state;
-	tally = (struct tally){.max_bytes = 1000000};
-	assert_true(tally_take(&tally, tally_find(&tally, 7, 0), 999000, false));
-	for (uint32_t uid = 100; uid < 100 + 20 * TALLY_USERS; uid++) {
-		struct tally_row *row = tally_find(&tally, uid, 0);
+	quota = (struct quota){.max_bytes = 1000000};
+	assert_true(quota_take(&quota, quota_find(&quota, 7, 0), 999000, false));
+	for (uint32_t uid = 100; uid < 100 + 20 * QUOTA_USERS; uid++) {
+		struct quota_row *row = quota_find(&quota, uid, 0);
 
 		most = row->bytes > most ? row->bytes : most;
-		assert_true(tally_take(&tally, row, 100, false));
+		assert_true(quota_take(&quota, row, 100, false));
 	}
 	assert_in_range(most, 1, 20 * 100 + 100);
-	assert_false(tally_take(&tally, tally_find(&tally, 7, 0), 1001, false));
+	assert_false(quota_take(&quota, quota_find(&quota, 7, 0), 1001, false));
 }
 
 static void refusals_beyond_some_are_counted_and_a_row_with_such_is_not_given_away(void **state)
 {
-	static struct tally tally;
-	struct tally_row *row;
+	static struct quota quota;
+	struct quota_row *row;
 	unsigned written = 0;
 
 	(void)state;
-	tally = (struct tally){0};
-	row = tally_find(&tally, 100000, 0);
+	quota = (struct quota){0};
+	row = quota_find(&quota, 100000, 0);
 	for (unsigned i = 0; i < 1000; i++)
-		written += tally_refused(row, i);
-	assert_int_equal(written, TALLY_REFUSED_MAX);
-	assert_int_equal(row->merged, 1000 - TALLY_REFUSED_MAX);
-	assert_int_equal(row->first_ms, TALLY_REFUSED_MAX);
+		written += quota_refused(row, i);
+	assert_int_equal(written, QUOTA_REFUSED_MAX);
+	assert_int_equal(row->merged, 1000 - QUOTA_REFUSED_MAX);
+	assert_int_equal(row->first_ms, QUOTA_REFUSED_MAX);
 	assert_int_equal(row->last_ms, 999);
-	for (uint32_t uid = 1; uid < TALLY_USERS; uid++)
-		assert_true(tally_take(&tally, tally_find(&tally, uid, 0), 10, false));
-	assert_null(tally_find(&tally, 5000, 0));
-	assert_ptr_equal(tally_merged(&tally, 0), row);
+	for (uint32_t uid = 1; uid < QUOTA_USERS; uid++)
+		assert_true(quota_take(&quota, quota_find(&quota, uid, 0), 10, false));
+	assert_null(quota_find(&quota, 5000, 0));
+	assert_ptr_equal(quota_merged(&quota, 0), row);
 	row->merged = 0;
-	assert_ptr_equal(tally_find(&tally, 5000, 0), row);
-	tally_minute(&tally);
-	assert_true(tally_refused(row, 0));
+	assert_ptr_equal(quota_find(&quota, 5000, 0), row);
+	quota_minute(&quota);
+	assert_true(quota_refused(row, 0));
 }
 
 static void members_are_found_by_their_path(void **state)
@@ -306,17 +306,17 @@ static void members_are_found_by_their_path(void **state)
 	uint64_t number;
 
 	(void)state;
-	assert_true(member_is_object(line, sizeof line - 1));
-	assert_true(member_number(line, sizeof line - 1, "c", &number) && number == UINT64_MAX);
-	assert_true(member_text(line, sizeof line - 1, "a.c", text, sizeof text));
+	assert_true(field_is_object(line, sizeof line - 1));
+	assert_true(field_number(line, sizeof line - 1, "c", &number) && number == UINT64_MAX);
+	assert_true(field_text(line, sizeof line - 1, "a.c", text, sizeof text));
 	assert_string_equal(text, "xä\"\n");
-	assert_true(member_is(line, sizeof line - 1, "e", "true"));
-	assert_false(member_text(line, sizeof line - 1, "d", text, sizeof text));
-	assert_false(member_text(line, sizeof line - 1, "a", text, sizeof text));
-	assert_false(member_text(line, sizeof line - 1, "b", text, sizeof text));
-	assert_false(member_number(line, sizeof line - 1, "a.c", &number));
+	assert_true(field_is(line, sizeof line - 1, "e", "true"));
+	assert_false(field_text(line, sizeof line - 1, "d", text, sizeof text));
+	assert_false(field_text(line, sizeof line - 1, "a", text, sizeof text));
+	assert_false(field_text(line, sizeof line - 1, "b", text, sizeof text));
+	assert_false(field_number(line, sizeof line - 1, "a.c", &number));
 	for (size_t i = 0; i < sizeof line - 1; i++)
-		assert_false(member_is_object(line, i));
+		assert_false(field_is_object(line, i));
 }
 
 static void what_is_no_json_is_no_object(void **state)
@@ -338,8 +338,8 @@ static void what_is_no_json_is_no_object(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert_false(member_is_object(wrong[i], strlen(wrong[i])));
-	assert_true(member_is_object("{}", 2));
+		assert_false(field_is_object(wrong[i], strlen(wrong[i])));
+	assert_true(field_is_object("{}", 2));
 }
 
 int main(void)

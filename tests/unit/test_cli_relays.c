@@ -29,12 +29,12 @@ static void ports_are_read(void **state)
 
 		assert_int_equal(relays_add_port(&relays, "--publish", cases[i].text, &error), 0);
 		assert_int_equal(relays.count, 1);
-		assert_int_equal(relays.wishes[0].host_port, cases[i].host_port);
-		assert_int_equal(relays.wishes[0].port, cases[i].port);
+		assert_int_equal(relays.requests[0].host_port, cases[i].host_port);
+		assert_int_equal(relays.requests[0].port, cases[i].port);
 		if (cases[i].address)
-			assert_string_equal(relays.wishes[0].address, cases[i].address);
+			assert_string_equal(relays.requests[0].address, cases[i].address);
 		else
-			assert_null(relays.wishes[0].address);
+			assert_null(relays.requests[0].address);
 		relays_free(&relays);
 	}
 }
@@ -67,12 +67,12 @@ static void sockets_are_read_as_shares_are(void **state)
 
 	(void)state;
 	assert_int_equal(relays_add_socket(&relays, "--relay-socket", "/run/a", &error), 0);
-	assert_string_equal(relays.wishes[0].path, "/run/a");
-	assert_string_equal(relays.wishes[0].target, "/run/a");
+	assert_string_equal(relays.requests[0].path, "/run/a");
+	assert_string_equal(relays.requests[0].target, "/run/a");
 	assert_int_equal(relays_add_socket(&relays, "--relay-socket", "/run/a:b:/tmp/c", &error),
 	                 0);
-	assert_string_equal(relays.wishes[1].path, "/run/a:b");
-	assert_string_equal(relays.wishes[1].target, "/tmp/c");
+	assert_string_equal(relays.requests[1].path, "/run/a:b");
+	assert_string_equal(relays.requests[1].target, "/tmp/c");
 	assert_int_equal(relays_add_socket(&relays, "--relay-socket", ":/tmp/c", &error),
 	                 YETT_E_INVALID_REQUEST);
 	assert_int_equal(relays.count, 2);

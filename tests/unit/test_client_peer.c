@@ -403,7 +403,7 @@ static void commands_start_in_the_first_directory_that_is_shared(void **state)
 	                                           SHARE(.path = "/etc")};
 	static const struct {
 		struct yett_sandbox_options options;
-		const char *told; /* to init; NULL: nothing */
+		const char *reported; /* to init; NULL: nothing */
 	} rows[] = {
 		{SANDBOX(.shares = shares, .shares_count = 3), "/work"},
 		{SANDBOX(.shares = shares, .shares_count = 3, .directory = "/tmp"), "/tmp"},
@@ -423,12 +423,12 @@ static void commands_start_in_the_first_directory_that_is_shared(void **state)
 		assert_int_equal(yett_sandbox_create(peer->connection, &rows[i].options, &sandbox,
 		                                     &peer->error),
 		                 0);
-		if (rows[i].told) {
+		if (rows[i].reported) {
 			hear(peer, peer->init);
 			assert_int_equal(peer->envelope.kind, MESSAGE_SESSION);
 			assert_string_equal(
 				message_text(&peer->message, peer->message.body.session.cwd),
-				rows[i].told);
+				rows[i].reported);
 		}
 		assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 		say_ended(peer, i + 1, ENDED_CLOSED);

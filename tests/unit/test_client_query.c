@@ -279,13 +279,13 @@ static void metadata_are_told_again(void **state)
 {
 	struct peer *peer = *state;
 	struct yett_command_status *status = NULL;
-	struct message_command *told;
+	struct message_command *reported;
 
 	peer_create(peer);
-	told = &prepare(peer, MESSAGE_COMMANDS)->body.commands.commands[0];
-	*told = (struct message_command){.id = 3, .pid = 7, .metadata_count = 2};
-	told->metadata[0] = put(peer, "run=7");
-	told->metadata[1] = put(peer, "who=");
+	reported = &prepare(peer, MESSAGE_COMMANDS)->body.commands.commands[0];
+	*reported = (struct message_command){.id = 3, .pid = 7, .metadata_count = 2};
+	reported->metadata[0] = put(peer, "run=7");
+	reported->metadata[1] = put(peer, "who=");
 	peer->message.body.commands.commands_count = 1;
 	say(peer, peer->init, 1, NULL, 0);
 	assert_int_equal(yett_command_inspect(peer->sandbox, 3, &status, &peer->error), 0);

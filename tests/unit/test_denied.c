@@ -27,7 +27,7 @@
 #define FIRST 1000 /* no kernel has these calls, so they fail with ENOSYS where nobody is asked */
 #define PID   77
 
-static struct message_happened told[64];
+static struct message_happened reports[64];
 static uint32_t lost[64];
 static size_t told_count, asked; /* asked: for the process of a thread */
 static uint64_t slow_ms; /* not 0: the clock goes a millisecond forward with each look at it, and
@@ -54,16 +54,16 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	                    NULL, 0);
 }
 
-void events_tell(struct events *events, struct message_happened event, const struct iovec *network,
-                 enum sandbox_state state, uint32_t lost_before)
+void events_report(struct events *events, struct message_happened event,
+                   const struct iovec *network, enum sandbox_state state, uint32_t lost_before)
 {
 	assert_non_null(events);
 	assert_null(network);
 	assert_int_equal(state, SANDBOX_RUNNING);
 	assert_int_equal(event.kind, EVENT_DENIED);
-	assert_true(told_count < ARRAY_SIZE(told));
+	assert_true(told_count < ARRAY_SIZE(reports));
 	lost[told_count] = lost_before;
-	told[told_count++] = event;
+	reports[told_count++] = event;
 }
 
 uint32_t setup_pid_inside(uint32_t thread)
@@ -171,14 +171,14 @@ static void the_first_is_told_at_once_and_the_others_together(void **state)
 	(void)state;
 	assert_int_equal(answer(200, true, true), 200);
 	assert_int_equal(told_count, 1);
-	assert_int_equal(told[0].call, FIRST);
-	assert_int_equal(told[0].pid, PID);
-	assert_int_equal(told[0].count, 1);
+	assert_int_equal(reports[0].call, FIRST);
+	assert_int_equal(reports[0].pid, PID);
+	assert_int_equal(reports[0].count, 1);
 	assert_int_equal(asked, 1);
 	denied_end(&denied, &events, SANDBOX_RUNNING);
 	assert_int_equal(told_count, 2);
-	assert_int_equal(told[1].call, FIRST);
-	assert_int_equal(told[1].count, 199);
+	assert_int_equal(reports[1].call, FIRST);
+	assert_int_equal(reports[1].count, 199);
 	assert_int_equal(lost[1], 0);
 	assert_int_equal(denied_fd(&denied), -1);
 }
@@ -189,14 +189,14 @@ static void of_more_kinds_than_are_told_it_is_told_that_they_are_lost(void **sta
 	assert_int_equal(answer(DENIED_CALLS_MAX + 5, false, true), DENIED_CALLS_MAX + 5);
 	assert_int_equal(told_count, DENIED_CALLS_MAX);
 	for (int i = 0; i < DENIED_CALLS_MAX; i++) {
-		assert_int_equal(told[i].call, FIRST + i);
+		assert_int_equal(reports[i].call, FIRST + i);
 		assert_int_equal(lost[i], 0);
 	}
 	assert_int_equal(denied.lost, 5);
 	denied.calls[3].count = 1; /* as if it had been made once more */
 	denied_end(&denied, &events, SANDBOX_RUNNING);
 	assert_int_equal(told_count, DENIED_CALLS_MAX + 1);
-	assert_int_equal(told[DENIED_CALLS_MAX].call, FIRST + 3);
+	assert_int_equal(reports[DENIED_CALLS_MAX].call, FIRST + 3);
 	assert_int_equal(lost[DENIED_CALLS_MAX], 5);
 }
 
@@ -215,14 +215,14 @@ static void what_was_not_made_again_within_a_second_is_told_at_once_again(void *
 	assert_int_equal(answer(2, false, true), 2);
 	assert_int_equal(denied.count, 2);
 	denied.calls[1].count = 7;
-	denied.told_ms -= 1000; /* a second later */
-	assert_true(denied_tell(&denied, &events, SANDBOX_RUNNING) <= 1000);
+	denied.reported_ms -= 1000; /* a second later */
+	assert_true(denied_report(&denied, &events, SANDBOX_RUNNING) <= 1000);
 	assert_int_equal(told_count, 3);
-	assert_int_equal(told[2].call, FIRST + 1);
-	assert_int_equal(told[2].count, 7);
+	assert_int_equal(reports[2].call, FIRST + 1);
+	assert_int_equal(reports[2].count, 7);
 	assert_int_equal(denied.count, 1); /* which is told of for another second */
-	denied.told_ms -= 1000;
-	assert_true(denied_tell(&denied, &events, SANDBOX_RUNNING) == UINT64_MAX);
+	denied.reported_ms -= 1000;
+	assert_true(denied_report(&denied, &events, SANDBOX_RUNNING) == UINT64_MAX);
 	assert_int_equal(told_count, 3);
 	assert_int_equal(denied.count, 0);
 	denied_end(&denied, &events, SANDBOX_RUNNING);

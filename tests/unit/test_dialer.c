@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/filter_head.h"
-#include "programs/egress/dial.h"
-#include "programs/egress/dialer.h"
+#include "programs/egress/connect.h"
+#include "programs/egress/connector.h"
 #include "programs/egress/route.h"
 
 static struct egress_ask ask_for(uint32_t kind, const char *name, uint16_t port)
@@ -64,126 +64,126 @@ static void what_the_front_says_is_of_one_form(void **state)
 	expect_sound(ask, false);
 }
 
-static struct egress_told one(uint32_t kind, const char *name)
+static struct egress_report one(uint32_t kind, const char *name)
 {
-	struct egress_told told = {.kind = kind, .port = 443};
+	struct egress_report reports = {.kind = kind, .port = 443};
 
-	memcpy(told.name, name, strlen(name));
-	return told;
+	memcpy(reports.name, name, strlen(name));
+	return reports;
 }
 
-static void add(struct told *told, uint32_t kind, const char *name, uint64_t now_ms)
+static void add(struct reports *reports, uint32_t kind, const char *name, uint64_t now_ms)
 {
-	const struct egress_told added = one(kind, name);
+	const struct egress_report added = one(kind, name);
 
-	told_add(told, &added, now_ms);
+	reports_add(reports, &added, now_ms);
 }
 
 /* Takes what is due, and expects that to be as many of this name; 0: nothing is. */
-static void expect_due(struct told *told, uint64_t now_ms, const char *name, uint32_t count)
+static void expect_due(struct reports *reports, uint64_t now_ms, const char *name, uint32_t count)
 {
-	struct egress_told due;
-	bool is_due = told_due(told, now_ms, &due);
+	struct egress_report due;
+	bool is_due = reports_due(reports, now_ms, &due);
 
 	assert_int_equal(is_due, count > 0);
 	if (!is_due)
 		return;
 	assert_string_equal(due.name, name);
 	assert_int_equal(due.count, count);
-	told_sent(told, now_ms);
+	reports_sent(reports, now_ms);
 }
 
 static void the_first_is_told_at_once_and_the_rest_of_a_second_as_one(void **state)
 {
-	static struct told told;
+	static struct reports reports;
 
 	(void)state;
-	assert_true(told_next_ms(&told) == UINT64_MAX);
+	assert_true(reports_next_ms(&reports) == UINT64_MAX);
 	for (unsigned i = 0; i < 1000; i++) {
-		add(&told, EGRESS_TOLD_DENIED, "a", 100 + i / 2);
-		expect_due(&told, 100 + i / 2, "a", i == 0);
+		add(&reports, EGRESS_REPORT_DENIED, "a", 100 + i / 2);
+		expect_due(&reports, 100 + i / 2, "a", i == 0);
 	}
-	assert_int_equal(told_next_ms(&told), 1100);
-	expect_due(&told, 1099, "a", 0);
-	expect_due(&told, 1100, "a", 999);
+	assert_int_equal(reports_next_ms(&reports), 1100);
+	expect_due(&reports, 1099, "a", 0);
+	expect_due(&reports, 1100, "a", 999);
 	/* As long as more come, one a second. */
-	add(&told, EGRESS_TOLD_DENIED, "a", 1200);
-	expect_due(&told, 2099, "a", 0);
-	expect_due(&told, 2100, "a", 1);
-	assert_true(told_next_ms(&told) == UINT64_MAX);
-	add(&told, EGRESS_TOLD_DENIED, "a", 3100);
-	expect_due(&told, 3100, "a", 1);
+	add(&reports, EGRESS_REPORT_DENIED, "a", 1200);
+	expect_due(&reports, 2099, "a", 0);
+	expect_due(&reports, 2100, "a", 1);
+	assert_true(reports_next_ms(&reports) == UINT64_MAX);
+	add(&reports, EGRESS_REPORT_DENIED, "a", 3100);
+	expect_due(&reports, 3100, "a", 1);
 }
 
 static void what_differs_is_told_apart(void **state)
 {
-	static struct told told;
-	struct egress_told other = one(EGRESS_TOLD_DENIED, "a");
+	static struct reports reports;
+	struct egress_report other = one(EGRESS_REPORT_DENIED, "a");
 
 	(void)state;
-	add(&told, EGRESS_TOLD_DENIED, "a", 0);
-	add(&told, EGRESS_TOLD_FULL, "a", 0);
+	add(&reports, EGRESS_REPORT_DENIED, "a", 0);
+	add(&reports, EGRESS_REPORT_FULL, "a", 0);
 	other.port = 80;
-	told_add(&told, &other, 0);
+	reports_add(&reports, &other, 0);
 	for (unsigned i = 0; i < 3; i++)
-		expect_due(&told, 0, "a", 1);
-	expect_due(&told, 0, "a", 0);
+		expect_due(&reports, 0, "a", 1);
+	expect_due(&reports, 0, "a", 0);
 }
 
-static void add_many(struct told *told, uint32_t kind, unsigned count)
+static void add_many(struct reports *reports, uint32_t kind, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		const char name[] = {(char)('a' + i / 26), (char)('a' + i % 26), 0};
 
-		add(told, kind, name, 0);
+		add(reports, kind, name, 0);
 	}
 }
 
-static unsigned take_all(struct told *told, uint64_t now_ms, struct egress_told *ret_last)
+static unsigned take_all(struct reports *reports, uint64_t now_ms, struct egress_report *ret_last)
 {
 	unsigned count = 0;
 
-	for (; told_due(told, now_ms, ret_last); count++) {
+	for (; reports_due(reports, now_ms, ret_last); count++) {
 		assert_int_equal(ret_last->lost, count == 0 ? ret_last->lost : 0);
-		told_sent(told, now_ms);
+		reports_sent(reports, now_ms);
 	}
 	return count;
 }
 
 static void refusals_leave_room_for_connections(void **state)
 {
-	static struct told told;
-	struct egress_told last;
+	static struct reports reports;
+	struct egress_report last;
 
 	(void)state;
-	add_many(&told, EGRESS_TOLD_DENIED, 100);
-	add_many(&told, EGRESS_TOLD_CONNECTED, TOLD_MAX - TOLD_REFUSED_MAX);
-	assert_true(told_due(&told, 0, &last));
-	assert_int_equal(last.lost, 100 - TOLD_REFUSED_MAX);
-	assert_int_equal(take_all(&told, 0, &last), TOLD_MAX);
+	add_many(&reports, EGRESS_REPORT_DENIED, 100);
+	add_many(&reports, EGRESS_REPORT_CONNECTED, REPORTED_MAX - REPORTED_REFUSED_MAX);
+	assert_true(reports_due(&reports, 0, &last));
+	assert_int_equal(last.lost, 100 - REPORTED_REFUSED_MAX);
+	assert_int_equal(take_all(&reports, 0, &last), REPORTED_MAX);
 	/* Within the second there is no room for others, though all were told. */
-	add(&told, EGRESS_TOLD_DENIED, "more", 999);
-	expect_due(&told, 999, "more", 0);
-	add(&told, EGRESS_TOLD_DENIED, "more", 1000);
-	assert_true(told_due(&told, 1000, &last));
+	add(&reports, EGRESS_REPORT_DENIED, "more", 999);
+	expect_due(&reports, 999, "more", 0);
+	add(&reports, EGRESS_REPORT_DENIED, "more", 1000);
+	assert_true(reports_due(&reports, 1000, &last));
 	assert_int_equal(last.lost, 1);
 }
 
 static void bytes_are_told_even_where_the_connection_is_not(void **state)
 {
-	static struct told told;
-	struct egress_told closed = one(EGRESS_TOLD_CLOSED, "last"), last;
+	static struct reports reports;
+	struct egress_report closed = one(EGRESS_REPORT_CLOSED, "last"), last;
 
 	(void)state;
-	add_many(&told, EGRESS_TOLD_CONNECTED, TOLD_MAX);
+	add_many(&reports, EGRESS_REPORT_CONNECTED, REPORTED_MAX);
 	closed.sent_bytes = 5;
 	closed.received_bytes = 7;
-	told_add(&told, &closed, 0);
-	told_add(&told, &closed, 10);
-	assert_int_equal(take_all(&told, 0, &last), TOLD_MAX);
-	assert_int_equal(told_next_ms(&told), TOLD_ALIKE_MS);
-	assert_int_equal(take_all(&told, TOLD_ALIKE_MS, &last), 1);
-	assert_int_equal(last.kind, EGRESS_TOLD_CLOSED);
+	reports_add(&reports, &closed, 0);
+	reports_add(&reports, &closed, 10);
+	assert_int_equal(take_all(&reports, 0, &last), REPORTED_MAX);
+	assert_int_equal(reports_next_ms(&reports), REPORTED_ALIKE_MS);
+	assert_int_equal(take_all(&reports, REPORTED_ALIKE_MS, &last), 1);
+	assert_int_equal(last.kind, EGRESS_REPORT_CLOSED);
 	assert_int_equal(last.count, 2);
 	assert_int_equal(last.sent_bytes, 10);
 	assert_int_equal(last.received_bytes, 14);
@@ -193,14 +193,14 @@ static void bytes_are_told_even_where_the_connection_is_not(void **state)
 
 static void what_was_not_sent_stays_due(void **state)
 {
-	static struct told told;
-	struct egress_told due;
+	static struct reports reports;
+	struct egress_report due;
 
 	(void)state;
-	add(&told, EGRESS_TOLD_DENIED, "a", 0);
-	assert_true(told_due(&told, 0, &due));
-	add(&told, EGRESS_TOLD_DENIED, "a", 500);
-	expect_due(&told, 600, "a", 2);
+	add(&reports, EGRESS_REPORT_DENIED, "a", 0);
+	assert_true(reports_due(&reports, 0, &due));
+	add(&reports, EGRESS_REPORT_DENIED, "a", 500);
+	expect_due(&reports, 600, "a", 2);
 }
 
 /* Two resolvers that the test plays. */
@@ -387,12 +387,12 @@ static void without_a_resolver_names_fail(void **state)
 /* By the checks alone: valgrind makes system calls of its own, which no list of ours has. */
 static bool enter_checks(void)
 {
-	struct sock_filter program[FILTER_HEAD + DIAL_CHECKS + 1];
+	struct sock_filter program[FILTER_HEAD + CONNECT_CHECKS + 1];
 	const struct sock_fprog filter = {ARRAY_SIZE(program), program};
 
 	filter_head(program, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
-	memcpy(program + FILTER_HEAD, dial_checks, sizeof dial_checks);
-	program[FILTER_HEAD + DIAL_CHECKS] =
+	memcpy(program + FILTER_HEAD, connect_checks, sizeof connect_checks);
+	program[FILTER_HEAD + CONNECT_CHECKS] =
 		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
@@ -474,17 +474,17 @@ static void a_bare_address_or_name_is_decided_by_the_rules(void **state)
 	assert_int_equal(net_list_add(list, 1024, NET_LIST_ALLOW, &rule, 7), 0);
 	memory.rules.list_size = list->size;
 	rules = load(&memory.rules);
-	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 443).verdict,
+	assert_int_equal(connector_rules_name(&rules, "a.example.org", 443).verdict,
 	                 NET_VERDICT_ALLOWED);
-	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 443).origin, 7);
-	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 80).verdict,
+	assert_int_equal(connector_rules_name(&rules, "a.example.org", 443).origin, 7);
+	assert_int_equal(connector_rules_name(&rules, "a.example.org", 80).verdict,
 	                 NET_VERDICT_NO_RULE);
-	assert_int_equal(dialer_rules_name(&rules, "b.example.org", 443).verdict,
+	assert_int_equal(connector_rules_name(&rules, "b.example.org", 443).verdict,
 	                 NET_VERDICT_NO_RULE);
 	ruleset_unmap(&rules);
 	memory.rules.mode = EGRESS_OPEN;
 	rules = load(&memory.rules);
-	assert_int_equal(dialer_rules_name(&rules, "b.example.org", 443).verdict,
+	assert_int_equal(connector_rules_name(&rules, "b.example.org", 443).verdict,
 	                 NET_VERDICT_ALLOWED);
 	ruleset_unmap(&rules);
 }

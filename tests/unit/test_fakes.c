@@ -13,11 +13,11 @@
 #include <cmocka.h>
 
 #include "programs/egress/dns.h"
-#include "programs/egress/fakes.h"
+#include "programs/egress/synthetic.h"
 
 #define PREFIX "fd12:3456:789a:bcde::"
 
-_Static_assert(FAKES_LENGTH_MAX == DNS_NAME_MAX,
+_Static_assert(SYNTHETIC_LENGTH_MAX == DNS_NAME_MAX,
                "every name that can be asked for can be given an address");
 
 void *__real_malloc(size_t size);
@@ -58,41 +58,42 @@ static struct in6_addr address_of(const char *text)
 	return address;
 }
 
-static struct fakes *make(unsigned half, bool has_ipv6)
+static struct synthetic *make(unsigned half, bool has_ipv6)
 {
-	struct fakes_options options = {
+	struct synthetic_options options = {
 		.key = "a key of sixteen", .half = half, .has_ipv6 = has_ipv6};
-	struct fakes *names;
+	struct synthetic *names;
 
 	if (has_ipv6)
 		options.prefix = address_of(PREFIX);
-	assert_int_equal(fakes_new(&options, &names), 0);
+	assert_int_equal(synthetic_new(&options, &names), 0);
 	return names;
 }
 
-static uint32_t index_of(struct fakes *names, const char *name)
+static uint32_t index_of(struct synthetic *names, const char *name)
 {
 	uint32_t index = 0, found = 0;
 
-	assert_int_equal(fakes_add(names, name, &index), 0);
-	assert_true(fakes_find(names, name, &found));
+	assert_int_equal(synthetic_add(names, name, &index), 0);
+	assert_true(synthetic_find(names, name, &found));
 	assert_int_equal(found, index);
 	return index;
 }
 
-static void expect_address(const struct fakes *names, uint32_t index, int family, const char *text)
+static void expect_address(const struct synthetic *names, uint32_t index, int family,
+                           const char *text)
 {
 	struct in6_addr expected = address_of(text), address;
 
-	fakes_address(names, index, family, &address);
+	synthetic_address(names, index, family, &address);
 	assert_memory_equal(&address, &expected, sizeof address);
 }
 
 /* NULL: nothing. */
-static void expect_name(const struct fakes *names, const char *address, const char *name)
+static void expect_name(const struct synthetic *names, const char *address, const char *name)
 {
 	struct in6_addr bytes = address_of(address);
-	const char *found = fakes_by_address(names, &bytes);
+	const char *found = synthetic_by_address(names, &bytes);
 
 	assert_int_equal(found != NULL, name != NULL);
 	if (name)
@@ -101,35 +102,35 @@ static void expect_name(const struct fakes *names, const char *address, const ch
 
 static void without_names_nothing_is_found(void **state)
 {
-	_cleanup_(fakes_freep) struct fakes *names = make(0, true);
+	_cleanup_(synthetic_freep) struct synthetic *names = make(0, true);
 	uint32_t index = 7;
 
 	(void)state;
-	assert_int_equal(fakes_count(names), 0);
-	assert_false(fakes_find(names, "example.net", &index));
+	assert_int_equal(synthetic_count(names), 0);
+	assert_false(synthetic_find(names, "example.net", &index));
 	assert_int_equal(index, 7);
 	expect_name(names, "::ffff:198.18.0.16", NULL);
 	expect_name(names, PREFIX "10", NULL);
-	assert_in_range(fakes_memory_bytes(names), 1, 256);
-	fakes_free(NULL);
+	assert_in_range(synthetic_memory_bytes(names), 1, 256);
+	synthetic_free(NULL);
 }
 
 static void a_name_keeps_its_index(void **state)
 {
-	_cleanup_(fakes_freep) struct fakes *names = make(0, true);
+	_cleanup_(synthetic_freep) struct synthetic *names = make(0, true);
 
 	(void)state;
-	assert_int_equal(index_of(names, "a.example.net"), FAKES_RESERVED);
-	assert_int_equal(index_of(names, "b.example.net"), FAKES_RESERVED + 1);
-	assert_int_equal(index_of(names, "a.example.net"), FAKES_RESERVED);
-	assert_int_equal(index_of(names, "example.net"), FAKES_RESERVED + 2);
-	assert_int_equal(index_of(names, "a"), FAKES_RESERVED + 3);
-	assert_int_equal(fakes_count(names), 4);
+	assert_int_equal(index_of(names, "a.example.net"), SYNTHETIC_RESERVED);
+	assert_int_equal(index_of(names, "b.example.net"), SYNTHETIC_RESERVED + 1);
+	assert_int_equal(index_of(names, "a.example.net"), SYNTHETIC_RESERVED);
+	assert_int_equal(index_of(names, "example.net"), SYNTHETIC_RESERVED + 2);
+	assert_int_equal(index_of(names, "a"), SYNTHETIC_RESERVED + 3);
+	assert_int_equal(synthetic_count(names), 4);
 }
 
 static void the_first_half_begins_at_198_18(void **state)
 {
-	_cleanup_(fakes_freep) struct fakes *names = make(0, true);
+	_cleanup_(synthetic_freep) struct synthetic *names = make(0, true);
 
 	(void)state;
 	(void)index_of(names, "a.example.net");
@@ -146,7 +147,7 @@ static void the_first_half_begins_at_198_18(void **state)
 
 static void the_second_half_has_other_addresses(void **state)
 {
-	_cleanup_(fakes_freep) struct fakes *names = make(1, true);
+	_cleanup_(synthetic_freep) struct synthetic *names = make(1, true);
 
 	(void)state;
 	(void)index_of(names, "a.example.net");
@@ -187,7 +188,8 @@ static void addresses_that_stand_for_nothing_have_no_name(void **state)
 		"fe80::10",
 		PREFIX "ffff:198.18.0.16",
 	};
-	_cleanup_(fakes_freep) struct fakes *names = make(0, true), *without = make(0, false);
+	_cleanup_(synthetic_freep) struct synthetic *names = make(0, true),
+						    *without = make(0, false);
 
 	(void)state;
 	(void)index_of(names, "example.net");
@@ -204,7 +206,7 @@ static void addresses_that_stand_for_nothing_have_no_name(void **state)
 /* A different one for each number, of that length. */
 static const char *name_of(uint32_t number, size_t length)
 {
-	static char name[FAKES_LENGTH_MAX + 1];
+	static char name[SYNTHETIC_LENGTH_MAX + 1];
 
 	memset(name, 'a', length);
 	(void)snprintf(name, sizeof name, "%05u", number);
@@ -219,52 +221,53 @@ static size_t length_of(uint32_t number, size_t length)
 	/* Of names of 0 bytes: those that leave the most of each block, 31 times 254 bytes and a
 	 * little, and then one that no longer fits.
 	 */
-	return length > 0 ? length : number % 33 == 31 ? 70 : FAKES_LENGTH_MAX;
+	return length > 0 ? length : number % 33 == 31 ? 70 : SYNTHETIC_LENGTH_MAX;
 }
 
-static void fill(struct fakes *names, unsigned half, size_t length)
+static void fill(struct synthetic *names, unsigned half, size_t length)
 {
 	size_t bytes = 0;
 
-	for (uint32_t i = 0; i < FAKES_MAX; i++) {
+	for (uint32_t i = 0; i < SYNTHETIC_MAX; i++) {
 		const char *name = name_of(i, length_of(i, length));
 		uint32_t index;
 
 		bytes += strlen(name);
-		assert_int_equal(fakes_add(names, name, &index), 0);
-		assert_int_equal(index, FAKES_RESERVED + i);
-		assert_in_range(fakes_memory_bytes(names), bytes,
-		                bytes + FAKES_EACH_MAX * (i + 1) + 10240);
+		assert_int_equal(synthetic_add(names, name, &index), 0);
+		assert_int_equal(index, SYNTHETIC_RESERVED + i);
+		assert_in_range(synthetic_memory_bytes(names), bytes,
+		                bytes + SYNTHETIC_EACH_MAX * (i + 1) + 10240);
 	}
-	assert_in_range(fakes_memory_bytes(names), 1, FAKES_BYTES_MAX);
-	for (uint32_t i = 0; i < FAKES_MAX; i++) {
+	assert_in_range(synthetic_memory_bytes(names), 1, SYNTHETIC_BYTES_MAX);
+	for (uint32_t i = 0; i < SYNTHETIC_MAX; i++) {
 		const char *name = name_of(i, length_of(i, length));
 		struct in6_addr address;
 
-		fakes_address(names, FAKES_RESERVED + i, i % 2 == 0 ? AF_INET : AF_INET6, &address);
+		synthetic_address(names, SYNTHETIC_RESERVED + i, i % 2 == 0 ? AF_INET : AF_INET6,
+		                  &address);
 		assert_int_equal(ntohl(address.s6_addr32[3]) & 0x1ffff,
-		                 half << 16 | (FAKES_RESERVED + i));
-		assert_string_equal(fakes_by_address(names, &address), name);
-		assert_int_equal(index_of(names, name), FAKES_RESERVED + i);
+		                 half << 16 | (SYNTHETIC_RESERVED + i));
+		assert_string_equal(synthetic_by_address(names, &address), name);
+		assert_int_equal(index_of(names, name), SYNTHETIC_RESERVED + i);
 	}
 }
 
 static void each_half_is_full_after_65520_names_of_any_length(void **state)
 {
-	static const size_t lengths[] = {5, 24, 0, FAKES_LENGTH_MAX};
+	static const size_t lengths[] = {5, 24, 0, SYNTHETIC_LENGTH_MAX};
 
 	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(lengths); i++) {
-		_cleanup_(fakes_freep) struct fakes *names = make(i % 2, true);
+		_cleanup_(synthetic_freep) struct synthetic *names = make(i % 2, true);
 		uint32_t index = 7;
 
 		fill(names, i % 2, lengths[i]);
-		assert_int_equal(fakes_count(names), 65520);
-		assert_int_equal(fakes_add(names, "one.too.many", &index), -ENOSPC);
-		assert_false(fakes_find(names, "one.too.many", &index));
+		assert_int_equal(synthetic_count(names), 65520);
+		assert_int_equal(synthetic_add(names, "one.too.many", &index), -ENOSPC);
+		assert_false(synthetic_find(names, "one.too.many", &index));
 		assert_int_equal(index, 7);
 		assert_int_equal(index_of(names, name_of(0, length_of(0, lengths[i]))),
-		                 FAKES_RESERVED); /* what is there is still found */
+		                 SYNTHETIC_RESERVED); /* what is there is still found */
 		expect_name(names, i % 2 == 0 ? "::ffff:198.18.255.255" : "::ffff:198.19.255.255",
 		            name_of(65519, length_of(65519, lengths[i])));
 		expect_name(names, i % 2 == 0 ? "::ffff:198.19.0.0" : "::ffff:198.20.0.0", NULL);
@@ -274,22 +277,22 @@ static void each_half_is_full_after_65520_names_of_any_length(void **state)
 
 static void a_text_stays_where_it_is(void **state)
 {
-	_cleanup_(fakes_freep) struct fakes *names = make(0, false);
+	_cleanup_(synthetic_freep) struct synthetic *names = make(0, false);
 	struct in6_addr address = address_of("::ffff:198.18.0.16");
 	const char *first;
 
 	(void)state;
 	(void)index_of(names, "example.net");
-	first = fakes_by_address(names, &address);
+	first = synthetic_by_address(names, &address);
 	for (uint32_t i = 0; i < 5000; i++)
 		(void)index_of(names, name_of(i, 100));
-	assert_ptr_equal(fakes_by_address(names, &address), first);
+	assert_ptr_equal(synthetic_by_address(names, &address), first);
 	assert_string_equal(first, "example.net");
 }
 
 static void without_memory_nothing_changes(void **state)
 {
-	_cleanup_(fakes_freep) struct fakes *names = make(0, false);
+	_cleanup_(synthetic_freep) struct synthetic *names = make(0, false);
 	unsigned failed = 0;
 
 	(void)state;
@@ -297,27 +300,27 @@ static void without_memory_nothing_changes(void **state)
 		const char *name = name_of(i, 100);
 		uint32_t index = 7;
 
-		for (allocations_left = 0; fakes_add(names, name, &index) < 0;
+		for (allocations_left = 0; synthetic_add(names, name, &index) < 0;
 		     allocations_left = ++failed % 8) {
 			assert_int_equal(index, 7);
-			assert_int_equal(fakes_count(names), i);
-			assert_false(fakes_find(names, name, &index));
+			assert_int_equal(synthetic_count(names), i);
+			assert_false(synthetic_find(names, name, &index));
 		}
 		allocations_left = UINT_MAX;
-		assert_int_equal(index_of(names, name), FAKES_RESERVED + i);
-		assert_int_equal(index_of(names, name_of(i / 2, 100)), FAKES_RESERVED + i / 2);
+		assert_int_equal(index_of(names, name), SYNTHETIC_RESERVED + i);
+		assert_int_equal(index_of(names, name_of(i / 2, 100)), SYNTHETIC_RESERVED + i / 2);
 	}
 	assert_in_range(failed, 5000 * 101 / 8192, 5000);
 }
 
 static void without_memory_none_are_made(void **state)
 {
-	struct fakes *names = NULL;
+	struct synthetic *names = NULL;
 	int r;
 
 	(void)state;
 	allocations_left = 0;
-	r = fakes_new(&(struct fakes_options){0}, &names);
+	r = synthetic_new(&(struct synthetic_options){0}, &names);
 	allocations_left = UINT_MAX;
 	assert_int_equal(r, -ENOMEM);
 	assert_null(names);

@@ -210,7 +210,7 @@ static void a_session_changes_wholly_or_not_at_all(void **state)
 	assert_int_equal(session.env_used, SESSION_BYTES_MAX);
 	assert_int_equal(change(&session, "", "A=22", NULL), YETT_E_RESOURCE_LIMIT);
 	assert_int_equal(change(&session, "", "A=2", NULL), 0);
-	session_tell(&session, &message);
+	session_report(&session, &message);
 	assert_string_equal(message_text(&message, message.body.surroundings.cwd), "/a");
 	assert_int_equal(message.body.surroundings.env_count, 3);
 	assert_string_equal(message_text(&message, message.body.surroundings.env[2]), "A=2");

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "agent/runner/parcel.h"
+#include "agent/runner/bundle.h"
 
 static char directory[] = "/tmp/test_parcel.XXXXXX";
 
@@ -52,19 +52,19 @@ static size_t run_all(char ***commands)
 	assert_non_null(commands);
 	for (; commands[count]; count++)
 		run(commands[count]);
-	parcel_free_lists(commands);
+	bundle_free_lists(commands);
 	return count;
 }
 
-static struct parcel parcel_of(const char *language, const char *code, const json_t *files)
+static struct bundle parcel_of(const char *language, const char *code, const json_t *files)
 {
-	struct parcel parcel = {.language = language_find(language),
+	struct bundle bundle = {.language = language_find(language),
 	                        .code = code,
 	                        .files = files,
 	                        .directory = directory};
 
-	parcel_look(&parcel);
-	return parcel;
+	bundle_look(&bundle);
+	return bundle;
 }
 
 static void assert_file(const char *name, const char *content, size_t length)
@@ -92,7 +92,7 @@ static void assert_list(char **list, const char *expected)
 		strcat(text, at[1] ? " " : "");
 	}
 	assert_string_equal(text, expected);
-	parcel_free_list(list);
+	bundle_free_list(list);
 }
 
 static void
@@ -101,12 +101,12 @@ files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory(
 	static const char odd[] = "%s -n \"$1\" `id` \\n\t'\xc3\xa9' \x01\x7f",
 			  *const program[] = {"sh", "-c", "pwd >where", NULL};
 	json_t *files = json_pack("{s:s, s:s, s:s}", "a b/$x/-n", odd, "empty", "", "--", "-e");
-	struct parcel parcel = parcel_of("python", "print('%d')\n", files);
+	struct bundle bundle = parcel_of("python", "print('%d')\n", files);
 	char where[64];
 
 	(void)state;
-	assert_int_equal(parcel_check(&parcel, NULL), 0);
-	assert_int_equal(run_all(parcel_commands(&parcel, (char *const *)program)), 1);
+	assert_int_equal(bundle_check(&bundle, NULL), 0);
+	assert_int_equal(run_all(bundle_commands(&bundle, (char *const *)program)), 1);
 	assert_file("main.py", "print('%d')\n", 12);
 	assert_file("a b/$x/-n", odd, strlen(odd));
 	assert_file("empty", "", 0);
@@ -121,7 +121,7 @@ static void what_is_too_much_for_one_command_goes_ahead_in_others(void **state)
 	size_t length = 5 << 20;
 	char *big = malloc(length + 1);
 	static const char *const program[] = {"true", NULL};
-	struct parcel parcel;
+	struct bundle bundle;
 	json_t *files;
 
 	(void)state;
@@ -129,9 +129,9 @@ static void what_is_too_much_for_one_command_goes_ahead_in_others(void **state)
 		big[i] = (char)('a' + i % 23);
 	big[length] = '\0';
 	files = json_pack("{s:s}", "big", big);
-	parcel = parcel_of("lua", NULL, files);
-	assert_int_equal(parcel_check(&parcel, NULL), 0);
-	assert_in_range(run_all(parcel_commands(&parcel, (char *const *)program)), 5, 7);
+	bundle = parcel_of("lua", NULL, files);
+	assert_int_equal(bundle_check(&bundle, NULL), 0);
+	assert_in_range(run_all(bundle_commands(&bundle, (char *const *)program)), 5, 7);
 	assert_file("big", big, length);
 	json_decref(files);
 	free(big);
@@ -140,13 +140,13 @@ static void what_is_too_much_for_one_command_goes_ahead_in_others(void **state)
 static void a_directory_of_its_own_is_made(void **state)
 {
 	char own[64];
-	struct parcel parcel = parcel_of("bash", "x", NULL);
+	struct bundle bundle = parcel_of("bash", "x", NULL);
 
 	(void)state;
 	(void)snprintf(own, sizeof own, "%s/run-1", directory);
-	parcel.directory = own;
-	parcel.makes_directory = true;
-	assert_int_equal(run_all(parcel_commands(&parcel, NULL)), 1);
+	bundle.directory = own;
+	bundle.makes_directory = true;
+	assert_int_equal(run_all(bundle_commands(&bundle, NULL)), 1);
 	assert_file("run-1/main.sh", "x", 1);
 }
 
@@ -154,23 +154,23 @@ static void arguments_stand_for_what_the_table_says(void **state)
 {
 	json_t *files = json_pack("{s:s, s:s, s:s}", "a.c", "", "b.h", "", "d/c.c", ""),
 	       *args = json_pack("[s, s]", "%f", "a b");
-	struct parcel parcel = parcel_of("c", "x", files);
+	struct bundle bundle = parcel_of("c", "x", files);
 
 	(void)state;
-	parcel.args = args;
-	assert_list(parcel_compile(&parcel),
+	bundle.args = args;
+	assert_list(bundle_compile(&bundle),
 	            "gcc -std=gnu17 -g -O1 -Wall -pthread -o ./main main.c a.c d/c.c -lm");
-	assert_list(parcel_run(&parcel), "./main %f a b");
-	parcel.cwd = "/usr";
-	parcel.directory = "/tmp/x";
-	assert_list(parcel_run(&parcel), "/tmp/x/main %f a b");
-	parcel.interpreter = "tcc";
-	assert_list(parcel_compile(&parcel),
+	assert_list(bundle_run(&bundle), "./main %f a b");
+	bundle.cwd = "/usr";
+	bundle.directory = "/tmp/x";
+	assert_list(bundle_run(&bundle), "/tmp/x/main %f a b");
+	bundle.interpreter = "tcc";
+	assert_list(bundle_compile(&bundle),
 	            "tcc -std=gnu17 -g -O1 -Wall -pthread -o ./main main.c a.c d/c.c -lm");
-	assert_list(parcel_run(&parcel), "/tmp/x/main %f a b");
-	parcel = parcel_of("python", "x", NULL);
-	parcel.interpreter = "/opt/python";
-	assert_list(parcel_run(&parcel), "/opt/python -uB main.py");
+	assert_list(bundle_run(&bundle), "/tmp/x/main %f a b");
+	bundle = parcel_of("python", "x", NULL);
+	bundle.interpreter = "/opt/python";
+	assert_list(bundle_run(&bundle), "/opt/python -uB main.py");
 	json_decref(files);
 	json_decref(args);
 }
@@ -203,10 +203,10 @@ static void the_code_decides_what_its_file_is_called(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct parcel parcel = parcel_of(cases[i].language, cases[i].code, NULL);
+		struct bundle bundle = parcel_of(cases[i].language, cases[i].code, NULL);
 
-		assert_string_equal(parcel.file, cases[i].file);
-		assert_string_equal(parcel.main_class, cases[i].main_class);
+		assert_string_equal(bundle.file, cases[i].file);
+		assert_string_equal(bundle.main_class, cases[i].main_class);
 	}
 	assert_string_equal(parcel_of("php", "echo 1;", NULL).prefix, "<?php ");
 	assert_string_equal(parcel_of("php", "<b><?= 1 ?></b>", NULL).prefix, "");
@@ -222,14 +222,14 @@ static void names_that_lead_elsewhere_or_meet_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		json_t *files = json_pack("{s:s, s:s}", names[i], "", "x", "");
-		struct parcel parcel = parcel_of("python", "x", files);
+		struct bundle bundle = parcel_of("python", "x", files);
 
-		assert_int_equal(parcel_check(&parcel, &error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(bundle_check(&bundle, &error), YETT_E_INVALID_REQUEST);
 		assert_memory_equal(error.message, "files: ", 7);
 		json_decref(files);
 	}
 	assert_int_equal(
-		parcel_check(&(struct parcel){.language = languages, .code = "", .file = "main.py"},
+		bundle_check(&(struct bundle){.language = languages, .code = "", .file = "main.py"},
 	                     &error),
 		YETT_E_INVALID_REQUEST);
 }

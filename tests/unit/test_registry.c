@@ -15,12 +15,12 @@
 
 #include "helper/setup/registry.h"
 #include "programs/decider/plan_add.h"
-#include "programs/decider/tell.h"
+#include "programs/decider/report.h"
 #include "protocol/codec.h"
 #include "protocol/encode.h"
 
 static struct plan plan;
-static struct message told, decoded;
+static struct message reports, decoded;
 
 static struct plan_text text(const char *string)
 {
@@ -65,8 +65,8 @@ static const struct message_sandbox *decode(const struct record *record)
 	struct yett_error error;
 	size_t length;
 
-	assert_int_equal(tell_sandbox(record, &told), 0);
-	assert_int_equal(message_encode(&told, bytes, sizeof bytes, &length), 0);
+	assert_int_equal(report_sandbox(record, &reports), 0);
+	assert_int_equal(message_encode(&reports, bytes, sizeof bytes, &length), 0);
 	assert_int_equal(message_decode(MESSAGE_SANDBOX, bytes, length, &decoded, &error), 0);
 	return &decoded.body.sandbox;
 }

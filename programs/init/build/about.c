@@ -29,7 +29,7 @@ struct bound {
 	uint64_t value; /* 0: no limit, written as null */
 };
 
-static void put_bounds(struct json *json, const struct bound *bounds, size_t count)
+static void about_put_bounds(struct json *json, const struct bound *bounds, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		json_number_or_null(json, bounds[i].name, bounds[i].value);
@@ -53,14 +53,14 @@ static void put_limits(struct json *json, const struct plan *plan)
 	                               {"pids", users->pids}};
 
 	json_open(json, "limits", '{');
-	put_bounds(json, own, ARRAY_SIZE(own));
+	about_put_bounds(json, own, ARRAY_SIZE(own));
 	if (l->core_bytes == PLAN_CORE_NONE)
 		json_number(json, "core_bytes", 0);
 	else
 		json_number_or_null(json, "core_bytes", l->core_bytes);
 	json_close(json);
 	json_open(json, "user_limits", '{');
-	put_bounds(json, shared, ARRAY_SIZE(shared));
+	about_put_bounds(json, shared, ARRAY_SIZE(shared));
 	json_close(json);
 }
 
@@ -75,9 +75,9 @@ static void put_life(struct json *json, const struct plan_life *life)
 	                                    {"max_command_timeout_ms", life->command_max_ms}};
 
 	json_bool(json, "linger", life->linger);
-	put_bounds(json, own, ARRAY_SIZE(own));
+	about_put_bounds(json, own, ARRAY_SIZE(own));
 	json_text(json, "idle_action", life->idle_pauses ? "pause" : "end");
-	put_bounds(json, of_commands, ARRAY_SIZE(of_commands));
+	about_put_bounds(json, of_commands, ARRAY_SIZE(of_commands));
 }
 
 /*
@@ -100,8 +100,8 @@ static void put_rules(struct json *json, const char *lines)
 	json_close(json);
 }
 
-static void put_labels(struct json *json, const char *name, const struct plan *plan,
-                       bool are_annotations)
+static void about_put_labels(struct json *json, const char *name, const struct plan *plan,
+                             bool are_annotations)
 {
 	json_open(json, name, '{');
 	for (uint32_t i = 0; i < plan->labels_count && i < PLAN_LABELS_MAX; i++) {
@@ -159,8 +159,8 @@ static void put_plan(struct json *json, const struct plan *plan)
 	put_rules(json, network ? plan_text(plan, network->source) : "");
 	put_limits(json, plan);
 	put_life(json, &plan->life);
-	put_labels(json, "labels", plan, false);
-	put_labels(json, "annotations", plan, true);
+	about_put_labels(json, "labels", plan, false);
+	about_put_labels(json, "annotations", plan, true);
 	json_number(json, "read_only", count_covers(plan, PLAN_READ_ONLY));
 	json_number(json, "masked", count_covers(plan, PLAN_MASK));
 }
@@ -168,7 +168,7 @@ static void put_plan(struct json *json, const struct plan *plan)
 /* --- the list of mounts, one per line --- */
 
 /* Returns NULL if the step is not listed, or if its source does not exist. */
-static const char *mode_of(const struct build *b, const struct plan_step *step)
+static const char *about_mode_of(const struct build *b, const struct plan_step *step)
 {
 	if (step->kind == PLAN_TMPFS)
 		return "rw";
@@ -182,7 +182,7 @@ static void put_mounts(struct json *json, const struct build *b, bool are_own)
 {
 	for (uint32_t i = 0; i < b->plan->steps_count; i++) {
 		const struct plan_step *step = &b->plan->steps[i];
-		const char *mode = mode_of(b, step);
+		const char *mode = about_mode_of(b, step);
 
 		if (!mode || (step->kind == PLAN_TMPFS) != are_own)
 			continue;
@@ -196,7 +196,7 @@ static void put_mounts(struct json *json, const struct build *b, bool are_own)
 	}
 }
 
-static void put_list(struct json *json, const char *name, const struct build *b, bool are_own)
+static void about_put_list(struct json *json, const char *name, const struct build *b, bool are_own)
 {
 	json_open(json, name, '[');
 	put_mounts(json, b, are_own);
@@ -210,7 +210,7 @@ static void put_list(struct json *json, const char *name, const struct build *b,
  * Keeps the file mapped: about_finish() writes to it through the mapping, because the label of
  * commands, which init has by then, may forbid writing through a descriptor. mmap(2)
  */
-static int make(struct build *b, const char *text, size_t size)
+static int build_about_make(struct build *b, const char *text, size_t size)
 {
 	_cleanup_fd_ int fd =
 		openat(b->own, NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -235,10 +235,11 @@ int about_make(struct build *b, const struct plan_step *step)
 	rewind(b->text.out);
 	json_open(&json, NULL, '{');
 	put_plan(&json, b->plan);
-	put_list(&json, "tmpfs", b, true);
-	put_list(&json, "shares", b, false);
+	about_put_list(&json, "tmpfs", b, true);
+	about_put_list(&json, "shares", b, false);
 	size = fflush(b->text.out) != 0 ? -1 : ftell(b->text.out);
-	return size < 0 || size > TEXT_MAX ? -ENOMEM : make(b, b->text.bytes, (size_t)size);
+	return size < 0 || size > TEXT_MAX ? -ENOMEM
+	                                   : build_about_make(b, b->text.bytes, (size_t)size);
 }
 
 /* Writes the end of the object that about_make() began. */
@@ -277,7 +278,7 @@ int about_finish(struct build_about about, const struct init_layers *layers, boo
 /* --- changes of the mounts of a running sandbox --- */
 
 /* Whether a line describes a mount that is being removed, or one below it. */
-static bool is_gone(const struct build *b, const char *entry)
+static bool about_is_gone(const struct build *b, const char *entry)
 {
 	bool is_gone = false;
 
@@ -301,9 +302,9 @@ static bool is_gone(const struct build *b, const char *entry)
 
 /*
  * Copies each line except those of removed mounts, and adds the new mounts at the end of the second
- * list. The lines have the format that put_list() writes.
+ * list. The lines have the format that about_put_list() writes.
  */
-static void change(const struct build *b, char *old, FILE *out)
+static void build_about_change(const struct build *b, char *old, FILE *out)
 {
 	static const char entry[] = "{\"target\":";
 	struct json json = {.to = out, .open = {'}', ']'}, .depth = 2};
@@ -321,7 +322,7 @@ static void change(const struct build *b, char *old, FILE *out)
 				(int)(strrchr(line, is_end && ends == 2 ? '}' : '[') - line + 1),
 				line);
 			json.has_member = false;
-		} else if (!is_gone(b, line)) {
+		} else if (!about_is_gone(b, line)) {
 			(void)fputc('\n', out);
 			json_raw(&json, NULL, line, strlen(line));
 		}
@@ -330,7 +331,7 @@ static void change(const struct build *b, char *old, FILE *out)
 }
 
 /* Opens a writable copy of the mount through which commands see the file system of init's files. */
-static int open_own(struct build *b)
+static int about_open_own(struct build *b)
 {
 	struct mount_attr attributes = {.attr_clr = MOUNT_ATTR_RDONLY};
 
@@ -341,7 +342,7 @@ static int open_own(struct build *b)
 	               : 0;
 }
 
-static int write_next(const struct build *b, const char *text, size_t size)
+static int about_write_next(const struct build *b, const char *text, size_t size)
 {
 	_cleanup_fd_ int fd =
 		openat(b->own, NEXT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -355,7 +356,7 @@ int about_change(struct build *b)
 	_cleanup_free_ char *old = malloc(TEXT_MAX), *text = NULL;
 	size_t size = 0;
 	FILE *out = old ? open_memstream(&text, &size) : NULL;
-	ssize_t n = out ? open_own(b) : -ENOMEM;
+	ssize_t n = out ? about_open_own(b) : -ENOMEM;
 
 	if (n == 0)
 		n = kernel_read_file(b->own, NAME, old, TEXT_MAX);
@@ -363,10 +364,10 @@ int about_change(struct build *b)
 	if (n == TEXT_MAX - 1)
 		n = -E2BIG;
 	if (n > 0)
-		change(b, old, out);
+		build_about_change(b, old, out);
 	if (out && fclose(out) != 0)
 		n = -ENOMEM;
-	return n < 0 ? (int)n : write_next(b, text, size);
+	return n < 0 ? (int)n : about_write_next(b, text, size);
 }
 
 int about_end_change(const struct build *b, bool is_done)

@@ -44,7 +44,7 @@ static int make_component(const struct build *b, int parent, const char *name, b
 	               : 0;
 }
 
-static bool is_elsewhere(const struct build *b, int fd)
+static bool attach_is_elsewhere(const struct build *b, int fd)
 {
 	struct stat st;
 
@@ -103,7 +103,7 @@ static int open_target(struct build *b, const char *path, bool directory, int *r
 		fd_close(at);
 		at = next;
 		r = next < 0 ? next : 0;
-		if (r == 0 && b->enters && !b->is_command && is_elsewhere(b, at))
+		if (r == 0 && b->enters && !b->is_command && attach_is_elsewhere(b, at))
 			return 0;
 	}
 	if (r == -EROFS)
@@ -147,7 +147,7 @@ static bool is_mount_point(int fd)
 	       (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
-static int attach(struct build *b, const struct plan_step *step, int tree)
+static int attach_attach(struct build *b, const struct plan_step *step, int tree)
 {
 	const char *path = plan_text(b->plan, step->target);
 	int *target = &b->targets[step - b->plan->steps], r;
@@ -206,7 +206,7 @@ int attach_prepare(struct build *b, const struct plan_step *step)
 		               ? 0
 		               : open_target(b, plan_text(b->plan, step->target),
 		                             b->kinds[i] == INIT_TREE_DIRECTORY, &b->targets[i]);
-	r = attach(b, step, b->trees[i]);
+	r = attach_attach(b, step, b->trees[i]);
 	b->trees[i] = fd_close(b->trees[i]);
 	return r;
 }
@@ -312,7 +312,8 @@ static int mask(const struct build *b, int there)
 	return 0;
 }
 
-static int cover(struct build *b, const struct plan_step *step, int at, const char *path)
+static int build_attach_cover(struct build *b, const struct plan_step *step, int at,
+                              const char *path)
 {
 	_cleanup_fd_ int there = -1;
 	int r = open_existing(b, step, at, path, &there);
@@ -325,7 +326,7 @@ static int cover(struct build *b, const struct plan_step *step, int at, const ch
 
 int attach_cover(struct build *b, const struct plan_step *step)
 {
-	return cover(b, step, b->root, plan_text(b->plan, step->target));
+	return build_attach_cover(b, step, b->root, plan_text(b->plan, step->target));
 }
 
 /*
@@ -369,7 +370,7 @@ static int cover_inside(struct build *b, const char *target, int tree)
 		is_ready = true;
 		r = reached_step("init", plan_name_step(step->kind));
 		if (r == 0)
-			r = cover(b, step, tree, path + length);
+			r = build_attach_cover(b, step, tree, path + length);
 	}
 	return r;
 }
@@ -391,7 +392,7 @@ int attach_mount(struct build *b, const struct plan_step *step)
 	if (*tree >= 0 && r == 0 && b->enters)
 		r = cover_inside(b, plan_text(b->plan, step->target), *tree);
 	if (*tree >= 0 && r == 0)
-		r = attach(b, step, *tree);
+		r = attach_attach(b, step, *tree);
 	if (!b->enters || r != 0)
 		*tree = fd_close(*tree);
 	return r;

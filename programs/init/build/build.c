@@ -130,7 +130,7 @@ static uint32_t host_id(const char *map, uint32_t id)
 	return UINT32_MAX;
 }
 
-static bool has_id(const char *map, uint32_t id)
+static bool build_has_id(const char *map, uint32_t id)
 {
 	return host_id(map, id) != UINT32_MAX;
 }
@@ -140,12 +140,12 @@ static void resolve_ids(struct build *b)
 	char *map;
 
 	(void)build_read_file(b, b->proc, "self/uid_map", &map);
-	b->owner_uid = has_id(map, 0) ? 0 : UINT32_MAX;
+	b->owner_uid = build_has_id(map, 0) ? 0 : UINT32_MAX;
 	b->host_uid = host_id(map, getuid());
 	(void)build_read_file(b, b->proc, "self/gid_map", &map);
-	b->owner_gid = has_id(map, 0) ? 0 : UINT32_MAX;
+	b->owner_gid = build_has_id(map, 0) ? 0 : UINT32_MAX;
 	/* 5 is "tty" on every distribution. */
-	b->tty_gid = has_id(map, 5) ? 5 : b->order.payload_gid;
+	b->tty_gid = build_has_id(map, 5) ? 5 : b->order.payload_gid;
 	lower_be_owner(b);
 }
 
@@ -249,7 +249,7 @@ static int take_some_trees(struct build *b, struct frame *frame, bool *ret_is_la
 	return 0;
 }
 
-static int receive(int socket, struct frame *frame)
+static int build_receive(int socket, struct frame *frame)
 {
 	int r;
 
@@ -260,9 +260,9 @@ static int receive(int socket, struct frame *frame)
 	return r > 0 ? 0 : r == 0 ? -EPIPE : r;
 }
 
-static int receive_order(struct build *b, struct frame *frame)
+static int build_receive_order(struct build *b, struct frame *frame)
 {
-	int r = receive(INIT_FD_CONTROL, frame);
+	int r = build_receive(INIT_FD_CONTROL, frame);
 
 	if (r == 0 && frame->length != sizeof b->order)
 		r = -EBADMSG;
@@ -284,7 +284,7 @@ static int say_missing(struct build *b, int r)
 
 static int take_kinds(struct build *b, struct frame *frame)
 {
-	int r = b->trees_socket < 0 ? 0 : receive(b->trees_socket, frame);
+	int r = b->trees_socket < 0 ? 0 : build_receive(b->trees_socket, frame);
 
 	if (r < 0 || b->trees_socket < 0)
 		return say_missing(b, r);
@@ -294,13 +294,13 @@ static int take_kinds(struct build *b, struct frame *frame)
 	return 0;
 }
 
-static int take_trees(struct build *b, struct frame *frame)
+static int build_take_trees(struct build *b, struct frame *frame)
 {
 	bool is_last = b->trees_socket < 0;
 	int r = 0;
 
 	while (r == 0 && !is_last) {
-		r = receive(b->trees_socket, frame);
+		r = build_receive(b->trees_socket, frame);
 		/*
 		 * A security module has withheld a descriptor, which shows as MSG_CTRUNC:
 		 * recvmsg(2).
@@ -343,7 +343,7 @@ static int build_rest(struct build *b, struct frame *frame, const char **ret_ste
 	if (r == 0)
 		r = lower_be_command(b);
 	if (r == 0)
-		r = take_trees(b, frame);
+		r = build_take_trees(b, frame);
 	if (r == 0)
 		r = run_stage(b, STAGE_OTHERS, ret_step);
 	if (r == 0 && plan_has_layers(b->plan))
@@ -352,7 +352,7 @@ static int build_rest(struct build *b, struct frame *frame, const char **ret_ste
 }
 
 /* Call before anything is opened. */
-static void begin(struct build *b)
+static void build_begin(struct build *b)
 {
 	for (int fd = INIT_FD_CONTROL; fd < INIT_FD_END; fd++)
 		if (fcntl(fd, F_GETFD) >= 0)
@@ -401,7 +401,7 @@ static void close_beneath(const struct build *b)
 }
 
 /* Opens /proc and the root directory of a running sandbox, in which this process already is. */
-static int enter(struct build *b)
+static int build_enter(struct build *b)
 {
 	struct stat st;
 
@@ -436,9 +436,9 @@ static bool changes_mounts(const struct plan *plan)
 	return changes;
 }
 
-static int mount_shares(struct build *b, struct frame *frame, const char **ret_step)
+static int build_mount_shares(struct build *b, struct frame *frame, const char **ret_step)
 {
-	int r, told;
+	int r, reported;
 
 	resolve_ids(b);
 	for (uint32_t i = 0; i < b->plan->steps_count; i++)
@@ -457,20 +457,20 @@ static int mount_shares(struct build *b, struct frame *frame, const char **ret_s
 		r = lower_be_command(b);
 	b->is_command = true;
 	if (r == 0)
-		r = take_trees(b, frame);
+		r = build_take_trees(b, frame);
 	if (r == 0)
 		r = run_stage(b, STAGE_OTHERS, ret_step);
-	told = b->own < 0 ? 0 : about_end_change(b, r == 0);
-	r = r == 0 ? told : r;
+	reported = b->own < 0 ? 0 : about_end_change(b, r == 0);
+	r = r == 0 ? reported : r;
 	if (r != 0)
 		attach_take_back(b);
 	close_beneath(b);
 	return r;
 }
 
-static int carry_out(struct build *b, struct frame *frame, const char **ret_step)
+static int build_carry_out(struct build *b, struct frame *frame, const char **ret_step)
 {
-	int r = receive_order(b, frame);
+	int r = build_receive_order(b, frame);
 
 	if (r < 0)
 		return r;
@@ -484,10 +484,10 @@ static int carry_out(struct build *b, struct frame *frame, const char **ret_step
 			return -errno;
 		return frame->fd_count == 1 ? ports_serve(b, frame->fds[0]) : -EBADMSG;
 	}
-	r = enter(b);
+	r = build_enter(b);
 	if (r == 0)
 		r = take_order(b, frame);
-	return r == 0 ? mount_shares(b, frame, ret_step) : r;
+	return r == 0 ? build_mount_shares(b, frame, ret_step) : r;
 }
 
 int build_once(void)
@@ -500,14 +500,14 @@ int build_once(void)
 	const char *step = "order";
 	int r = frame ? 0 : -ENOMEM;
 
-	begin(b);
+	build_begin(b);
 	b->room = (struct build_room){&plan, frame};
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		r = -errno;
 	if (r == 0)
 		r = lower_begin();
 	if (r == 0)
-		r = carry_out(b, frame, &step);
+		r = build_carry_out(b, frame, &step);
 	report.kind = b->order.kind;
 	report.error = r < 0 ? -r : r;
 	report.refused = b->error;
@@ -531,7 +531,7 @@ void build_end_text(struct build_text *text)
 }
 
 /* Releases what is not needed any more. Nothing of the client's is left here. */
-static void end(struct build *b)
+static void build_end(struct build *b)
 {
 	if (!b->about.file.bytes)
 		build_end_text(&b->text);
@@ -552,7 +552,7 @@ int build_run(struct build_room room, struct init_config *config, struct build_a
 	struct build *b = &build;
 	int r;
 
-	begin(b);
+	build_begin(b);
 	b->room = room;
 	b->text.out = open_memstream(&b->text.bytes, &b->text.size);
 	r = b->text.out ? lower_begin() : -ENOMEM;
@@ -560,7 +560,7 @@ int build_run(struct build_room room, struct init_config *config, struct build_a
 		r = run_ahead(b, ret_step);
 	while (r == 0 && b->order.kind != INIT_ORDER_SANDBOX) {
 		*ret_step = "order";
-		r = receive_order(b, frame);
+		r = build_receive_order(b, frame);
 		if (r == 0)
 			r = take_order(b, frame);
 		if (r == 0 && b->order.kind == INIT_ORDER_READY) {
@@ -579,6 +579,6 @@ int build_run(struct build_room room, struct init_config *config, struct build_a
 		                       offsetof(struct init_config, data) + config->data_used);
 	*ret_error = b->error;
 	*ret_about = b->about;
-	end(b);
+	build_end(b);
 	return r;
 }

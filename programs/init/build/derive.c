@@ -40,7 +40,7 @@ bool derive_next_entry(const struct init_profile *profile, const char **at, cons
 	return true;
 }
 
-static int append(struct init_config *config, const void *bytes, size_t size)
+static int derive_append(struct init_config *config, const void *bytes, size_t size)
 {
 	if (size > INIT_DATA_MAX - config->data_used)
 		return -E2BIG;
@@ -52,10 +52,10 @@ static int append(struct init_config *config, const void *bytes, size_t size)
 static int add_path(struct init_config *config, enum init_path kind, const char *path)
 {
 	char access = (char)kind;
-	int r = append(config, &access, 1);
+	int r = derive_append(config, &access, 1);
 
 	config->paths_count++;
-	return r == 0 ? append(config, path, strlen(path) + 1) : r;
+	return r == 0 ? derive_append(config, path, strlen(path) + 1) : r;
 }
 
 static enum init_path path_kind(const struct plan_step *step)
@@ -70,7 +70,8 @@ static enum init_path path_kind(const struct plan_step *step)
  * disappear when another overlay is mounted in its place. For an overlay directly below "/", a rule
  * on "/" would cover everything, so that rule is on the overlay itself.
  */
-static int add_layer(struct init_config *config, const struct plan_step *step, const char *target)
+static int derive_add_layer(struct init_config *config, const struct plan_step *step,
+                            const char *target)
 {
 	const char *slash = strrchr(target, '/');
 	char parent[PATH_MAX];
@@ -96,7 +97,7 @@ static int add_paths(const struct build *b, struct init_config *config)
 		const struct plan_step *step = &plan->steps[i];
 
 		if (step->layer)
-			r = add_layer(config, step, plan_text(plan, step->target));
+			r = derive_add_layer(config, step, plan_text(plan, step->target));
 		else if (step->kind == PLAN_TMPFS || step->kind == PLAN_SHARE ||
 		         step->kind == PLAN_HOST)
 			r = add_path(config, path_kind(step), plan_text(plan, step->target));
@@ -104,7 +105,8 @@ static int add_paths(const struct build *b, struct init_config *config)
 	return r;
 }
 
-static int refuse_limit(struct build *b, const char *name, const char *asked, const char *allowed)
+static int derive_refuse_limit(struct build *b, const char *name, const char *asked,
+                               const char *allowed)
 {
 	(void)error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 	                "%s of %s is more than the %s that can be given here", name, asked,
@@ -164,8 +166,9 @@ static int check_limits(struct build *b)
 		if (getrlimit(rows[i].resource, &limit) < 0)
 			return -errno;
 		if (rows[i].value > limit.rlim_max)
-			return refuse_limit(b, rows[i].name, rows[i].format(rows[i].value, text[0]),
-			                    rows[i].format(limit.rlim_max, text[1]));
+			return derive_refuse_limit(b, rows[i].name,
+			                           rows[i].format(rows[i].value, text[0]),
+			                           rows[i].format(limit.rlim_max, text[1]));
 	}
 	if (getrlimit(RLIMIT_NICE, &limit) < 0)
 		return -errno;
@@ -236,11 +239,11 @@ int derive_config(struct build *b, struct init_config *config)
 	config->fds_present = b->fds_present & ~BUILD_DEV_PRESENT;
 	config->init_filter_count = b->profile->init_filter_count;
 	config->command_filter_count = b->profile->command_filter_count;
-	r = append(config, b->profile->data, filters_size(b->profile));
+	r = derive_append(config, b->profile->data, filters_size(b->profile));
 	for (uint32_t i = 0; r == 0 && i < plan->env_count; i++, config->env_count++) {
 		const char *text = plan_text(plan, plan->env[i]);
 
-		r = append(config, text, strlen(text) + 1);
+		r = derive_append(config, text, strlen(text) + 1);
 	}
 	return r == 0 ? add_paths(b, config) : r;
 }

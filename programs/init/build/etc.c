@@ -43,7 +43,7 @@ struct accounts {
  * Adds the line of an account that belongs to the host's system. passwd(5), group(5):
  * NAME:PASSWORD:ID:… Members of groups are left out.
  */
-static void add_line(const struct accounts *accounts, uint32_t people, char *line)
+static void etc_add_line(const struct accounts *accounts, uint32_t people, char *line)
 {
 	char *password = strchr(line, ':'), *id = password ? strchr(password + 1, ':') : NULL,
 	     *rest;
@@ -107,7 +107,7 @@ static void add_system(const struct build *b, const struct accounts *accounts)
 	for (char *line = strtok_r(read_lines(b, accounts->is_group ? "etc/group" : "etc/passwd"),
 	                           "\n", &save);
 	     line; line = strtok_r(NULL, "\n", &save))
-		add_line(accounts, people, line);
+		etc_add_line(accounts, people, line);
 }
 
 static void list_users(const struct build *b, FILE *out)
@@ -245,7 +245,7 @@ static int list_own(const struct build *b, const struct own *file, int fd)
  * Writes a file of the sandbox's own, unless it exists already. Where the file is mounted, the
  * mount shows the new contents too.
  */
-static int write_own(const struct build *b, const struct own *file)
+static int etc_write_own(const struct build *b, const struct own *file)
 {
 	_cleanup_fd_ int fd = -1;
 	char path[64];
@@ -315,7 +315,7 @@ static bool is_bare(const struct build *b, const struct stat *st, dev_t proc)
  * Mounts a file of the sandbox's own over the host's, after following symbolic links, unless it is
  * mounted already. If the host has no such file, nothing is mounted.
  */
-static int cover(const struct build *b, const struct own *file, dev_t proc)
+static int etc_cover(const struct build *b, const struct own *file, dev_t proc)
 {
 	_cleanup_fd_ int there = -1, tree = -1;
 	char name[64], path[64];
@@ -360,7 +360,7 @@ static int open_listed(const struct build *b, const char *name, uint64_t flags)
  * Copies a single file, so that no other sandbox shares its locks and watches. Skips files that are
  * not world-readable.
  */
-static int copy_file(const struct build *b, const char *name, int etc)
+static int etc_copy_file(const struct build *b, const char *name, int etc)
 {
 	_cleanup_fd_ int in = open_listed(b, name, O_RDONLY | O_NONBLOCK), out = -1;
 	char bytes[16384];
@@ -415,7 +415,7 @@ static int show_listed(struct build *b, const char *name, int etc)
 		r = root_make_directory(etc, parent);
 	}
 	if (r < 0 || S_ISREG(st.st_mode))
-		return r < 0 ? r : copy_file(b, name, etc);
+		return r < 0 ? r : etc_copy_file(b, name, etc);
 	if (S_ISDIR(st.st_mode))
 		return bind_directory(b, name, there, etc);
 	n = S_ISLNK(st.st_mode) ? readlinkat(there, "", link, sizeof link - 1) : -1;
@@ -459,12 +459,12 @@ static int cover_all(const struct build *b)
 		return -errno;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++) {
 		if (is_hosts || own[i].list != list_nothing)
-			r = write_own(b, &own[i]);
+			r = etc_write_own(b, &own[i]);
 		/* -ENOENT: the host's file was replaced in between. */
 		for (int attempt = 0; r == 0 && is_hosts && (attempt == 0 || covered == -ENOENT) &&
 		                      attempt < ATTEMPTS_MAX;
 		     attempt++)
-			covered = cover(b, &own[i], proc.st_dev);
+			covered = etc_cover(b, &own[i], proc.st_dev);
 		r = r == 0 ? covered : r;
 	}
 	return r;

@@ -236,7 +236,7 @@ int lower_make(struct build *b, const struct plan_step *step)
  * securebits stop an exec as id 0 inside from regaining capabilities, and a change of ids from
  * adding or removing any.
  */
-static int keep_only(uint64_t keep, uint64_t bounding)
+static int lower_keep_only(uint64_t keep, uint64_t bounding)
 {
 	const unsigned long securebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
 	                                 SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
@@ -264,7 +264,7 @@ static int lower_stay(struct build *b)
 	                                              : NULL;
 
 	if (!wanted)
-		return keep_only(INIT_CAPABILITIES, 0);
+		return lower_keep_only(INIT_CAPABILITIES, 0);
 	return error_set(
 		&b->error, YETT_E_UNSUPPORTED, 0,
 		"commands cannot %s on this host: it lets only root make user namespaces (kernel.unprivileged_userns_clone = 0)",
@@ -290,5 +290,5 @@ int lower_enter(struct build *b, const struct plan_step *step)
 	b->lower_ns = fd_close(b->lower_ns);
 	if (b->plan->nested_userns && (r = open_door(proc)) < 0)
 		return r;
-	return keep_only(INIT_CAPABILITIES | b->plan->capabilities, b->plan->capabilities);
+	return lower_keep_only(INIT_CAPABILITIES | b->plan->capabilities, b->plan->capabilities);
 }

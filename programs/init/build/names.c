@@ -13,7 +13,7 @@
  * The kernel returns the owner of the network namespace only if that is our user namespace or one
  * below. ioctl_ns(2)
  */
-static int find_owner(struct build *b)
+static int names_find_owner(struct build *b)
 {
 	_cleanup_fd_ int namespace = openat(b->proc, "self/ns/net", O_RDONLY | O_CLOEXEC),
 			 owner = -1;
@@ -29,7 +29,7 @@ int names_loopback(struct build *b, const struct plan_step *step)
 {
 	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};
 	_cleanup_fd_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int r = find_owner(b);
+	int r = names_find_owner(b);
 
 	(void)step;
 	if (r < 0 || !b->owns_network)

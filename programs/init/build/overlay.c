@@ -98,7 +98,7 @@ static int refresh(int top)
 }
 
 /* Decodes the octal escapes of a path in mountinfo. proc_pid_mountinfo(5) */
-static void read_escapes(char *path)
+static void overlay_read_escapes(char *path)
 {
 	char *to = path;
 	unsigned byte;
@@ -129,7 +129,7 @@ static int refresh_all(const struct build *b)
 
 		if (!strstr(line, " - overlay ") || sscanf(line, "%*s %*s %*s %*s %ms", &path) != 1)
 			continue;
-		read_escapes(path);
+		overlay_read_escapes(path);
 		top = attach_open(b->root, path, RESOLVE_NO_SYMLINKS);
 		free(path);
 		r = top < 0 ? 0 : refresh(top);

@@ -8,7 +8,7 @@
  * is inside. Its listeners take no port away from the sandbox's own servers, and no process of the
  * sandbox can bind there. veth(4)
  */
-#include "base/net_catch.h"
+#include "base/net_listen.h"
 #include "base/net_ports.h"
 #include "base/rtnetlink.h"
 #include "programs/egress/ruleset.h"
@@ -34,9 +34,9 @@
 #define NEXT_V4    EGRESS_SERVER_V4
 #define NEXT_V6    "fd79:6574:7400::2"
 
-#define LISTENERS_MAX (FRONT_FD_END - FRONT_FD_TCP4)
+#define LISTENERS_MAX (PROXY_FD_END - PROXY_FD_TCP4)
 
-_Static_assert(NET_PORTS_MAX == EGRESS_PORTS_MAX && FRONT_FD_TCP4 + NET_CATCH_DNS == FRONT_FD_DNS,
+_Static_assert(NET_PORTS_MAX == EGRESS_PORTS_MAX && PROXY_FD_TCP4 + NET_LISTEN_DNS == PROXY_FD_DNS,
                "what a front takes");
 _Static_assert(EGRESS_LISTENERS_MAX <= MESSAGE_FDS_MAX, "so many come with a packet");
 
@@ -80,7 +80,7 @@ static int make_wire(int netlink, int other)
 	return rtnetlink_send(netlink, &ask, RTM_NEWLINK);
 }
 
-static int start(int netlink, int index)
+static int ports_start(int netlink, int index)
 {
 	struct rtnetlink_ask ask = {
 		.header.nlmsg_len = NLMSG_LENGTH(sizeof ask.body.link),
@@ -146,10 +146,10 @@ static int start_inside(int netlink)
 	 * init brings lo up too. Before lo is up no address is local, and the kernel accepts no
 	 * next hop.
 	 */
-	int r = start(netlink, RTNETLINK_LO);
+	int r = ports_start(netlink, RTNETLINK_LO);
 
 	if (r == 0)
-		r = start(netlink, WIRE_INDEX);
+		r = ports_start(netlink, WIRE_INDEX);
 	return r == 0 ? add_routes(netlink, &v4, &v6) : r;
 }
 
@@ -157,17 +157,17 @@ static int start_beside(int netlink)
 {
 	static const struct route all = {NULL, NULL, true}, v4 = {EGRESS_OWN_V4, NULL, false},
 				  v6 = {EGRESS_OWN_V6, NULL, false};
-	int r = start(netlink, RTNETLINK_LO);
+	int r = ports_start(netlink, RTNETLINK_LO);
 
 	if (r == 0)
-		r = start(netlink, WIRE_INDEX);
+		r = ports_start(netlink, WIRE_INDEX);
 	if (r == 0)
 		r = add_routes(netlink, &all, &all);
 	return r == 0 ? add_routes(netlink, &v4, &v6) : r;
 }
 
 /* Reports what is missing, and what makes it unnecessary. */
-static int refuse(struct build *b, const char *what, int r)
+static int ports_refuse(struct build *b, const char *what, int r)
 {
 	(void)error_set(&b->error, YETT_E_UNSUPPORTED, 0, "without %s, a network takes %s: %s",
 	                b->order.is_rootless ? "root" : "BPF", what, strerror(-r));
@@ -177,13 +177,13 @@ static int refuse(struct build *b, const char *what, int r)
 	return error_cause(&b->error, "network", -r);
 }
 
-static int enter(struct build *b)
+static int ports_enter(struct build *b)
 {
 	_cleanup_fd_ int inside = rtnetlink_open(), beside = -1, namespace = -1;
 	int r = inside < 0 ? inside : unshare(CLONE_NEWNET) < 0 ? -errno : 0;
 
 	if (r == -ENOSPC)
-		return refuse(
+		return ports_refuse(
 			b,
 			"a second network namespace; as root: sysctl user.max_net_namespaces=15000",
 			r);
@@ -193,8 +193,8 @@ static int enter(struct build *b)
 		return beside < 0 ? beside : -errno;
 	r = make_wire(inside, namespace);
 	if (r < 0)
-		return refuse(b, "virtual interfaces of the kernel (veth); as root: modprobe veth",
-		              r);
+		return ports_refuse(
+			b, "virtual interfaces of the kernel (veth); as root: modprobe veth", r);
 	r = start_beside(beside);
 	return r == 0 ? start_inside(inside) : r;
 }
@@ -216,7 +216,7 @@ static int open_listener(uint16_t port)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 	if (bind(fd, is_v4 ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
 	         is_v4 ? sizeof v4 : sizeof v6) < 0 ||
-	    listen(fd, NET_CATCH_BACKLOG) < 0)
+	    listen(fd, NET_LISTEN_BACKLOG) < 0)
 		return -errno;
 	return steal_fd(&fd);
 }
@@ -253,7 +253,7 @@ static int send_listeners(const int sockets[static LISTENERS_MAX])
 		for (; at < LISTENERS_MAX && count < EGRESS_LISTENERS_MAX; at++) {
 			if (sockets[at] < 0)
 				continue;
-			listeners.numbers[count] = FRONT_FD_TCP4 + at;
+			listeners.numbers[count] = PROXY_FD_TCP4 + at;
 			fds[count++] = sockets[at];
 		}
 		listeners.is_last = at == LISTENERS_MAX;
@@ -264,21 +264,21 @@ static int send_listeners(const int sockets[static LISTENERS_MAX])
 
 int ports_serve(struct build *b, int rules)
 {
-	int sockets[LISTENERS_MAX], *next = sockets + (FRONT_FD_PORTS - FRONT_FD_TCP4), r;
+	int sockets[LISTENERS_MAX], *next = sockets + (PROXY_FD_PORTS - PROXY_FD_TCP4), r;
 	struct net_ports ports;
 
 	for (size_t i = 0; i < LISTENERS_MAX; i++)
 		sockets[i] = -1;
 	r = read_ports(rules, &ports);
 	if (r == 0)
-		r = enter(b);
+		r = ports_enter(b);
 	if (r != 0)
 		return r;
-	r = net_catch_listen(sockets);
+	r = net_listen_open(sockets);
 	if (r == 0)
-		r = *next++ = open_listener(NET_CATCH_PORT_DNS);
+		r = *next++ = open_listener(NET_LISTEN_PORT_DNS);
 	for (uint32_t i = 0; r >= 0 && i < ports.count; i++)
-		if (ports.ports[i] != NET_CATCH_PORT_DNS)
+		if (ports.ports[i] != NET_LISTEN_PORT_DNS)
 			r = *next++ = open_listener(ports.ports[i]);
 	/* The sockets here are closed when this process exits. */
 	return r < 0 ? r : send_listeners(sockets);

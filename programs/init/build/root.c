@@ -19,17 +19,17 @@
 #define OWN_SIZE (8 << 20)
 
 /* New files belong to the id of lower_be_owner(). */
-static int make_directory(int dir, const char *path, mode_t mode)
+static int build_root_make_directory(int dir, const char *path, mode_t mode)
 {
 	return mkdirat(dir, path, mode) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 int root_make_directory(int dir, const char *path)
 {
-	return make_directory(dir, path, 0755);
+	return build_root_make_directory(dir, path, 0755);
 }
 
-static int make_link(const struct build *b, const char *link, const char *path)
+static int root_make_link(const struct build *b, const char *link, const char *path)
 {
 	return symlinkat(link, b->root, path) < 0 && errno != EEXIST ? -errno : 0;
 }
@@ -101,15 +101,15 @@ static int make_personal(struct build *b)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(shared); i++)
-		r = make_directory(b->root, shared[i].path, shared[i].mode);
+		r = build_root_make_directory(b->root, shared[i].path, shared[i].mode);
 	(void)snprintf(runtime, sizeof runtime, "run/user/%" PRIu32, b->order.payload_uid);
 	if (r == 0)
-		r = make_directory(b->root, runtime, 0700);
+		r = build_root_make_directory(b->root, runtime, 0700);
 	if (r == 0 && fchownat(b->root, runtime, b->order.payload_uid, b->order.payload_gid,
 	                       AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;
 	if (r == 0)
-		r = make_link(b, "/run", "var/run");
+		r = root_make_link(b, "/run", "var/run");
 	if (r == 0)
 		r = make_own(b);
 	if (r < 0 || home[0] != '/' || home[1] == '\0')
@@ -180,7 +180,7 @@ static bool is_tree(const struct build *b, const char *path, const char *link)
  * Clones the template's trees while "/" is still the template. The template's own mounts are locked
  * and cannot be moved.
  */
-static int take_trees(struct build *b, int *trees)
+static int root_take_trees(struct build *b, int *trees)
 {
 	const char *at = NULL, *path, *link;
 	int r = 0;
@@ -222,7 +222,7 @@ static int show_entry(struct build *b, const char *path, const char *link, int t
 		r = root_make_path(b, parent);
 	}
 	if (r == 0 && *link)
-		r = make_link(b, link, path + 1);
+		r = root_make_link(b, link, path + 1);
 	else if (r == 0 && move_mount(tree, "", b->root, path + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		r = -errno;
 	return r;
@@ -242,7 +242,7 @@ int root_make(struct build *b, const struct plan_step *step)
 	if (r == 0 && b->beneath < 0)
 		r = -errno;
 	if (r == 0)
-		r = take_trees(b, trees);
+		r = root_take_trees(b, trees);
 	if (r == 0)
 		r = enter_root(b->root);
 	for (size_t i = 0; r == 0 && derive_next_entry(b->profile, &at, &path, &link); i++) {
@@ -340,7 +340,7 @@ static int attach_cgroups(const struct build *b, const char *type, const char *c
 	                          path + 1);
 }
 
-static int cover(const struct build *b, const char *list)
+static int root_cover(const struct build *b, const char *list)
 {
 	_cleanup_fd_ int empty =
 		open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -368,10 +368,10 @@ static int attach_hierarchy(const struct build *b, const char *list)
 		options[2 * count] = one;
 	r = attach_cgroups(b, "cgroup", options, list);
 	if (r == 0 && !has_any(list, with_group))
-		r = cover(b, list);
+		r = root_cover(b, list);
 	for (size_t i = 0; r == 0 && count > 1 && i < count; i++) {
 		(void)snprintf(link, sizeof link, "sys/fs/cgroup/%s", options[2 * i]);
-		r = make_link(b, list, link);
+		r = root_make_link(b, list, link);
 	}
 	return r;
 }
@@ -431,7 +431,7 @@ static int list_processors(const struct build *b, const struct processors *set, 
  * Chooses a turn for processors_narrow(). Id ranges are assigned in turn, and each init has an id
  * of its own range. Without root all inits have the same id, so the sandbox's random id is used.
  */
-static uint64_t turn(const struct build *b)
+static uint64_t root_turn(const struct build *b)
 {
 	return b->order.is_rootless ? strtoull(b->plan->id, NULL, 16) : b->host_uid / IDS_OF_RANGE;
 }
@@ -455,8 +455,8 @@ int root_processors(struct build *b, const struct plan_step *step)
 	if (cpu_millis == 0)
 		return 0;
 	r = processors_read(&b->processors);
-	b->has_processors =
-		r == 0 && processors_narrow(&b->processors, processors_count(cpu_millis), turn(b));
+	b->has_processors = r == 0 && processors_narrow(&b->processors,
+	                                                processors_count(cpu_millis), root_turn(b));
 	if (!b->has_processors)
 		return r;
 	there = openat(b->root, "sys/devices/system/cpu/online", O_PATH | O_CLOEXEC | O_NOFOLLOW);

@@ -48,7 +48,7 @@ static void layers_close(struct layers *layers)
 		fd_close(layers->frozen[i]);
 }
 
-static int refuse(struct build *b, const struct plan_step *step, const char *what)
+static int workspace_refuse(struct build *b, const struct plan_step *step, const char *what)
 {
 	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "%s cannot be copy-on-write: %s",
 	                 plan_text(b->plan, step->target), what);
@@ -67,7 +67,7 @@ static int take_layer(struct build *b, const struct plan_step *step, int *tree, 
 		/* An overlay would not show mounts below its layers. */
 		r = overlay_check_bare();
 		if (r == -EBUSY)
-			r = refuse(
+			r = workspace_refuse(
 				b, step,
 				"there are mounts below it, or below its store: give those directories that are to be seen");
 	}
@@ -117,7 +117,8 @@ static int lock_store(struct build *b, const struct plan_step *step, int store)
 	return 0;
 }
 
-static const struct plan_step *find_store(const struct build *b, const struct plan_step *source)
+static const struct plan_step *workspace_find_store(const struct build *b,
+                                                    const struct plan_step *source)
 {
 	for (const struct plan_step *step = b->plan->steps;
 	     step < b->plan->steps + b->plan->steps_count; step++)
@@ -132,7 +133,8 @@ static const struct plan_step *find_store(const struct build *b, const struct pl
  * Makes a store in memory. Its upper directory gets the permission bits of the source, because the
  * overlay shows those of the upper directory.
  */
-static int make_memory(struct build *b, const struct plan_step *step, int source, int *ret_tree)
+static int workspace_make_memory(struct build *b, const struct plan_step *step, int source,
+                                 int *ret_tree)
 {
 	_cleanup_fd_ int tree = attach_open_tmpfs(b, 0700, step->size_bytes);
 	struct stat st;
@@ -159,8 +161,9 @@ static int check_memory(struct build *b, const struct plan_step *step, int store
 	if (fsetxattr(own, "user.overlay.yett", "", 0, 0) == 0)
 		return fremovexattr(own, "user.overlay.yett") < 0 ? -errno : 0;
 	return errno == EOPNOTSUPP
-	               ? refuse(b, step,
-	                        "changes cannot be kept in memory before Linux 6.6; without memory=SIZE they are in a store")
+	               ? workspace_refuse(
+				 b, step,
+				 "changes cannot be kept in memory before Linux 6.6; without memory=SIZE they are in a store")
 	               : -errno;
 }
 
@@ -168,7 +171,7 @@ static int check_memory(struct build *b, const struct plan_step *step, int store
  * Opens what a client may have added to the store: a layer of whiteouts ("hidden"), and frozen
  * layers, named "1" and so on without gaps.
  */
-static int open_frozen(const struct build *b, int store, struct layers *layers)
+static int workspace_open_frozen(const struct build *b, int store, struct layers *layers)
 {
 	_cleanup_fd_ int directory = open_in_store(b, store, "layers");
 
@@ -191,16 +194,16 @@ static int open_frozen(const struct build *b, int store, struct layers *layers)
 	}
 }
 
-static int open_layers(struct build *b, const struct plan_step *step, int *tree,
-                       struct layers *layers)
+static int workspace_open_layers(struct build *b, const struct plan_step *step, int *tree,
+                                 struct layers *layers)
 {
-	const struct plan_step *stored = find_store(b, step);
+	const struct plan_step *stored = workspace_find_store(b, step);
 	int *kept = stored ? &b->trees[stored - b->plan->steps] : NULL;
 	_cleanup_fd_ int memory = -1, store = -1;
 	int r = take_layer(b, step, tree, &layers->source);
 
 	if (r == 0 && !stored)
-		r = make_memory(b, step, layers->source, &memory);
+		r = workspace_make_memory(b, step, layers->source, &memory);
 	if (r == 0)
 		r = take_layer(b, step, stored ? kept : &memory, &store);
 	if (r == 0)
@@ -210,15 +213,15 @@ static int open_layers(struct build *b, const struct plan_step *step, int *tree,
 	layers->upper = open_in_store(b, store, "upper");
 	layers->work = open_in_store(b, store, "work");
 	if (layers->upper < 0 || layers->work < 0)
-		return refuse(
+		return workspace_refuse(
 			b, step,
 			"its store has no directories \"upper\" and \"work\" of the caller's, or they are links");
-	r = stored ? open_frozen(b, store, layers) : 0;
+	r = stored ? workspace_open_frozen(b, store, layers) : 0;
 	if (r == -E2BIG)
-		return refuse(b, step,
-		              "its store has more than the 62 frozen layers that are taken");
+		return workspace_refuse(
+			b, step, "its store has more than the 62 frozen layers that are taken");
 	if (r < 0)
-		return refuse(
+		return workspace_refuse(
 			b, step,
 			"what is called \"hidden\" or in \"layers\" in its store is no directory of the caller's, or a link");
 	return 0;
@@ -276,15 +279,15 @@ int workspace_make(struct build *b, const struct plan_step *step, int *tree)
 	_cleanup_(layers_close) struct layers layers = {-1, -1, -1, -1, {0}, 0};
 	_cleanup_fd_ int overlay = -1;
 	struct statvfs mounted;
-	int r = open_layers(b, step, tree, &layers);
+	int r = workspace_open_layers(b, step, tree, &layers);
 
 	if (r != 0)
 		return r;
-	overlay = mount_overlay(b, &layers, find_store(b, step) ? "store" : "memory");
+	overlay = mount_overlay(b, &layers, workspace_find_store(b, step) ? "store" : "memory");
 	if (overlay == -ELOOP)
-		return refuse(b, step, "its store lies in it, or around it");
+		return workspace_refuse(b, step, "its store lies in it, or around it");
 	if (overlay == -EINVAL)
-		return refuse(
+		return workspace_refuse(
 			b, step,
 			"it, or its store, is on a file system that cannot be a layer of an overlay");
 	if (overlay < 0)
@@ -293,8 +296,9 @@ int workspace_make(struct build *b, const struct plan_step *step, int *tree)
 	if (fstatvfs(overlay, &mounted) < 0)
 		return -errno;
 	if (mounted.f_flag & ST_RDONLY)
-		return refuse(b, step,
-		              "the kernel mounts it read-only, as it cannot write into its store");
+		return workspace_refuse(
+			b, step,
+			"the kernel mounts it read-only, as it cannot write into its store");
 	/* The overlay holds its own references to both layers, so their mounts can go. */
 	if (fchdir(b->beneath) < 0 || umount2("lower", MNT_DETACH) < 0 ||
 	    umount2("lower", MNT_DETACH) < 0 || fchdir(b->root) < 0)

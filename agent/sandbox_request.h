@@ -1,0 +1,88 @@
+/*
+ * Sandbox requests: converts the fields of a request to options of libyett.
+ *
+ * Runs with the caller's privilege.
+ */
+#pragma once
+
+#include "agent/agent.h"
+
+#define SANDBOX_REQUEST_SHARES_MAX 64
+
+extern const struct field sandbox_request_share_fields[];
+extern const char *const sandbox_request_tiers[], *const sandbox_request_networks[],
+							  *const sandbox_request_modes[];
+
+/* Returns "none" for any other value. */
+const char *sandbox_request_network_name(enum yett_network network);
+/* `mode` is one of sandbox_request_modes or NULL. Returns bits of enum yett_share_flag. */
+uint32_t sandbox_request_share_flags(const char *mode);
+/* `name` must be one of sandbox_request_networks. */
+enum yett_network sandbox_request_network(const char *name);
+
+/* Rows for the tables of operations that make a sandbox. */
+#define SANDBOX_REQUEST_FIELDS                                                                                                             \
+	{"profile", FIELD_TEXT, FIELD_NULLABLE,                                                                                            \
+	 1,         64,         "The profile of the policy by which the sandbox is made"},                                                 \
+		{"tier", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_tiers,                                                   \
+	         .description =                                                                                                            \
+	                 "Instead of a profile: the one that the settings name light or strong"},                                          \
+		{"shares",                                                                                                                 \
+	         FIELD_OBJECTS,                                                                                                            \
+	         FIELD_NULLABLE,                                                                                                           \
+	         0,                                                                                                                        \
+	         SANDBOX_REQUEST_SHARES_MAX,                                                                                               \
+	         "Directories and files of the host that are to be seen inside",                                                           \
+	         .fields = sandbox_request_share_fields},                                                                                  \
+		{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_networks,                                             \
+	         .description =                                                                                                            \
+	                 "What it may connect to, of what whoever started the program allows; without it what the profile says, or none"}, \
+		{"allow",                                                                                                                  \
+	         FIELD_TEXTS,                                                                                                              \
+	         FIELD_NULLABLE,                                                                                                           \
+	         0,                                                                                                                        \
+	         256,                                                                                                                      \
+	         "What it may connect to besides: NAME:PORT, *.NAME:PORT, ADDRESS/BITS:PORT"},                                             \
+		{"deny", FIELD_TEXTS, FIELD_NULLABLE,                                                                                      \
+	         0,      256,         "What it may not connect to, whatever is allowed"},                                                  \
+		{"memory_bytes", FIELD_NUMBER,                                                                                             \
+	         FIELD_NULLABLE, 1,                                                                                                        \
+	         INT64_MAX,      "The most memory of all its processes together"},                                                         \
+		{"cpus", FIELD_REAL, FIELD_NULLABLE,                                                                                       \
+	         .description = "How many processors: 0.5, 2"},                                                                            \
+	{                                                                                                                                  \
+		"pids", FIELD_NUMBER, FIELD_NULLABLE, 1, 4194304, "How many processes and threads"                                         \
+	}
+
+struct request {
+	struct yett_sandbox_options options;
+	struct yett_share shares[SANDBOX_REQUEST_SHARES_MAX];
+	char **allow, **deny;
+	const char *labels[2];
+};
+
+/*
+ * Reads a request. The options point into `wish`, which must not be moved, and into `asked`. With a
+ * name, the sandbox lingers. Returns 0; YETT_E_INVALID_REQUEST; YETT_E_PERMISSION_DENIED: the
+ * request exceeds the agent's bounds; or another error of bounds_apply().
+ */
+_must_check_ int sandbox_request_read(struct request *request, const struct agent *agent,
+                                      const json_t *asked, const char *name,
+                                      struct yett_error *error);
+/* Also closes the descriptors of shares. Safe on zeroed memory, and after an earlier call. */
+void sandbox_request_free(struct request *request);
+
+/* Whether a number of processors is in range. */
+bool sandbox_request_is_cpus(double processors);
+#define SANDBOX_REQUEST_CPUS_WANTED "cpus: expected a number of processors, like 0.5 or 2"
+
+/* Whether the request has any of SANDBOX_REQUEST_FIELDS, which make no sense for an existing
+ * sandbox. */
+bool sandbox_request_is_any(const json_t *asked);
+
+/*
+ * Asks for the plan that yett_sandbox_create() would carry out: its steps as JSON, owned by the
+ * caller, or the error of the refusal.
+ */
+_must_check_ int sandbox_request_plan(struct agent *agent, const json_t *asked, json_t **ret_plan,
+                                      struct yett_error *error);
