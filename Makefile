@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # make demo    set up, build what runs a command in a sandbox, and run some
 # make check   set up, build, and run the tests: every feature and every defence once, in eight minutes on two cores
 # make check-all  all tests there are, also with sanitizers and valgrind, every step of each crash, browsers: 40 minutes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of a running yett-agent: its event loop, its connection to the helper, its settings,
  * and its sandboxes and executions.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The upper bounds of what requests may ask for. The user who starts the program sets them, by
  * options or in the settings file. No request can change them, so a model cannot reach anything

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sandbox descriptions as JSON: state, usage, rules, mounts and capabilities, with the tables of
  * their members.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See event_log.h. */
 #include "agent/event_log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The event log: the latest events of sandboxes, and requests that this program was refused.
  *

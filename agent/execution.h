@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Executions: records of what was run, each with an id. The latest 1000 are kept.
  *

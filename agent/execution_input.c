@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The standard input of running commands: a non-blocking pipe. See execution.h. */
 #include <fcntl.h>
 #include <string.h>

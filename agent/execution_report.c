@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reports on executions: answers, lists and watches. See execution.h. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tables of fields that describe requests and answers. Checks, JSON Schemas and documents are made
  * from them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The front ends: `yett-agent tool`, `mcp` and `serve`. Each runs until there are no more requests.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A sandbox handle: a sandbox that was made for one call and ends with it, or one that stays and is
  * found by name or id.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Paths of the user's files, by the XDG Base Directory Specification.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-agent: a table of operations over libyett, for agents, scripts and people.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Executors: the ways to run a request, by name and tier. Chooses one by what the request needs and
  * what this host and the policy support.

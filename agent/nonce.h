@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unguessable names and secrets: random bytes as hexadecimal digits. Needs no privilege. */
 #pragma once
 

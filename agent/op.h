@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The operations of the table in operations.c, one file each: request fields, answer fields, and
  * the function that begins the operation.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operations run_command and wait_command. */
 #include <signal.h>
 #include <string.h>

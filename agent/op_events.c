@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operation events: returns events since the last call, or waits for the next ones. */
 #include <string.h>
 

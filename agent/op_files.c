@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operations read_file, write_file and list_files. */
 #include <sodium.h>
 #include <stdio.h>

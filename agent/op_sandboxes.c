@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operation sandboxes: makes, inspects and ends sandboxes, and lists executions. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of operations. Parsing, JSON Schemas, MCP's tools/list, HTTP's OpenAPI and the manual
  * are made from it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See output_buffer.h. */
 #include "agent/output_buffer.h"
 

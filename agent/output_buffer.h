@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The output buffer of a program: the first KEPT_MAX bytes of its output, and the last KEPT_TAIL
  * bytes.

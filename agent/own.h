@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides which sandboxes requests may use: those made by this agent, or by an agent that was
  * started with the same bounds in the same directory. If the bounds say so: all sandboxes that the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A struct yett_error as JSON: why a request was not carried out.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See sandbox_request.h. */
 #include "agent/sandbox_request.h"
 

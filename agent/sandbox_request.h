@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sandbox requests: converts the fields of a request to options of libyett.
  *

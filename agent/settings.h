@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The user's settings: $XDG_CONFIG_HOME/yett/agent.json (~/.config/yett/agent.json), and changes
  * since the start.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Removes stores of copy-on-write shares in which nothing was changed, after their sandbox has
  * ended. Only for sandboxes of this program.

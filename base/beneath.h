@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * openat2(2) for paths that must not leave a directory. Runs with the privilege of the caller.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Clocks in milliseconds. Deadlines use clock_now_ms(): CLOCK_MONOTONIC does not jump. Needs no
  * privilege. clock_gettime(2)

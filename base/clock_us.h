@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CLOCK_MONOTONIC in microseconds, to measure how long commands and sandboxes take. Needs no
  * privilege.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See closing.h. */
 #include "base/closing.h"
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bounds the time that close(2) takes on descriptors that an untrusted process shares or shared.
  *

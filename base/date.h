@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Dates as text, always in UTC: "2026-12-31", which means the start of that day, and
  * "2026-12-31T18:00:00Z".

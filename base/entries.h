@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The entries of a directory that is open as a stream, with the errors that readdir(3) reports only
  * by errno. A caller that took an error for the end would act on a part of the directory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See error.h. No privilege, no allocation. */
 #include "base/error.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fills in and checks struct yett_error. Needs no privilege.
  *

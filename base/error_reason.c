@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See error_text.h: the parts that clients need: reasons, and which codes are worth a retry. No
  * privilege, no allocation.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Describes refusals by the policy in the policy's own terms: key, section and place.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See error_text.h. The texts of codes are for people. The short names of reasons are for programs:
  * libyett, the JSON of the audit, tests. No privilege, no allocation.

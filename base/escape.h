@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Escapes untrusted text (of a client, a file, a directory entry) for display.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Escapes lists of untrusted texts for display, as escape.h does for one. Pure functions with the
  * privilege of the caller.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Turns a failed system call into an error. With the caller's privilege. */
 #pragma once
 

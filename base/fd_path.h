@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The path of an open file, as /proc/self/fd shows it: proc_pid_fd(5). Needs no privilege. For
  * programs that show a path, or compare it with one that a user gave.

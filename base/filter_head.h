@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first instructions of every system call filter (seccomp(2)). All filters share this head, so
  * that yett-init can insert further checks between the head and the rest of its own filter.

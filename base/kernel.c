@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See kernel.h. */
 #include "base/kernel.h"
 

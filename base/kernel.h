@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls that the C library does not wrap, and small helpers around others.
  *

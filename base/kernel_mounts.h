@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mount system calls, for a C library that does not wrap them. Only kernel.h includes this file. */
 #pragma once
 

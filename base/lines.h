@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Text files of KEY=VALUE lines in which a program keeps its state: encodes and decodes values,
  * replaces a file atomically, and reads the boot id to store in such a file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See log.h. */
 #include "base/log.h"
 #include "base/clock.h"

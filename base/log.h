@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes log lines to standard error, which systemd passes to the journal: what the helper did and
  * for which user.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Facts about this host that any user can read, from the kernel and from world-readable files.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See net_address.h. No privilege, no allocation, no I/O: from <arpa/inet.h> only inet_pton(3) and
  * inet_ntop(3) are used.

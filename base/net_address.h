@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network addresses: parses and prints them, compares them with networks, and classifies them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See net_idn.h. */
 #include "base/net_idn.h"
 #include "base/escape.h"

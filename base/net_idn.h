@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts internationalized host names in rules to ASCII, before net_rule_parse().
  *

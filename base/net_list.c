@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See net_list.h. No privilege, no allocation. */
 #include "base/net_list.h"
 

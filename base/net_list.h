@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The byte encoding of rule lists, in which yett-decider passes them in sealed memory to the
  * processes that enforce them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See net_listen.h. */
 #include "base/net_listen.h"
 #include "base/fd.h"

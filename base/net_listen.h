@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the sockets on which the proxy (yett-front) receives all connections and DNS queries of a
  * sandbox. They are the same for every sandbox.

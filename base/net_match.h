@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides about a connection by a list of rules. net_rule.h defines what each rule allows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See net_name.h. No privilege, no allocation, no locale. */
 #include "base/net_name.h"
 

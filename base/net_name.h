@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Validates host names. Every host name passes this one validator, whether it comes from a rule, a
  * DNS query or a peer.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the ports of the allow rules. Without root or BPF, nothing intercepts all connections of
  * a sandbox, so that each port needs a separate listening socket.

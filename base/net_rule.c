@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See net_rule.h. No privilege, no allocation. */
 #include "base/net_rule.h"
 #include "base/units_format.h"

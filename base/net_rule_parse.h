@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses the text of a rule that a person wrote. Only for programs that read user input, which must
  * run without privilege. Programs that decide about connections must not use this file. Pure.

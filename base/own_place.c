@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See own_place.h. */
 #include "base/own_place.h"
 

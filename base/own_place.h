@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Classifies a directory as a user's work, a user's home or the system's. If no person
  * named a directory explicitly, callers share it only if it is work.

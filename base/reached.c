@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See reached.h. This version does nothing; test builds link another one. */
 #include "base/reached.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fault injection points: named steps at which test builds wait, die or fail. */
 #pragma once
 

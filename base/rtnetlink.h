@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Asks the kernel to change interfaces, addresses and routes, one change per request. rtnetlink(7)
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads option structs of programs that were compiled with an older or newer version of the
  * library. Such a struct begins with its size, which tells its version, as in clone3(2).

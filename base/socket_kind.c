@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See socket_kind.h. */
 #include "base/socket_kind.h"
 

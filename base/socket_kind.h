@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Classifies sockets by what a process that receives one could reach with it besides its peer.
  *

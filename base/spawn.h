@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts another program of the project as a child process, with an empty environment and with no
  * signal blocked or ignored. posix_spawn(3)

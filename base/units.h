@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Formats sizes for people (64M, 2G). units_format.h formats CPU counts and durations;
  * units_parse.h parses all of them.

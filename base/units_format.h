@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Formats CPU counts (1.5) and durations (5m) for people, and appends formatted text to a buffer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See units_parse.h. No privilege, no allocation. */
 #include "base/units_parse.h"
 #include "base/units_format.h"

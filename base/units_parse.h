@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses numbers, sizes, CPU counts and durations that people write.
  *

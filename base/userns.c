@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See userns.h. */
 #include "base/userns.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the setting with which this host denies user namespaces to unprivileged users.
  * user_namespaces(7)

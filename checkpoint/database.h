@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The SQLite database of a store: opening it, checking that this library made it, and running
  * statements. Runs with the caller's privilege and needs SQLite 3.40.

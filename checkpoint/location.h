@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the file of a store and checks that only the caller can access it. Runs with the caller's
  * privilege.

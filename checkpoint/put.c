@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Putting a checkpoint, and removing others to stay within the limits. Runs with the caller's
  * privilege. The whole is one transaction, so that the new id is greater than all ids that others

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a store: one checkpoint, lists, the history of one. Runs with the caller's privilege. Each
  * function is one statement or one transaction, so its result is the store at one moment.

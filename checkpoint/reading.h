@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds checkpoints by id. Runs with the caller's privilege. */
 #pragma once
 

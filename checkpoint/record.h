@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts rows of the database into struct yett_checkpoint, and checks the values that callers
  * give. Runs with the caller's privilege.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Removes one checkpoint, a thread, or everything after a checkpoint. Runs with the caller's
  * privilege. Each function is one transaction. A trigger in the database gives children the parent

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An open store: its database and its limits. Runs with the caller's privilege. Each function of
  * the library is one transaction of the database.

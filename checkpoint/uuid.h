@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ids of checkpoints: UUIDs of version 7 (RFC 9562, 5.7), which sort by time. Runs with the
  * caller's privilege. Uses only the clock and getrandom(2).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libyett-checkpoint: saves states of agents, so that a thread of work can be resumed, inspected
  * and rolled back. The library needs no privilege and no helper, starts no thread, installs no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sandboxes that can be made again: writes the session of a sandbox that `yett create --name`
  * makes, and later makes a sandbox from that session (`yett resume`).

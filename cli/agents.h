@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett tool`, `yett mcp` and `yett serve`: parse the options and execute yett-agent in place of
  * this program, so that no other subcommand has to link the libraries of yett-agent.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett apply`: takes over into the source what a copy-on-write sandbox changed. yett-apply
  * (programs/apply/) does the work as a separate, confined process; this file starts it and prints

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See audit.h: the subcommand, and its verbs show, export, keygen and prune. */
 #include "cli/audit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett audit`: shows, verifies and exports the records of which user got which sandbox, makes the
  * key that seals them, and removes old ones.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett audit verify`: checks that records are complete and unchanged. Also writes the form in
  * which records are exported to another machine.

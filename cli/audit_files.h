@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files of the audit, for programs that read them: a directory with segments and state, or a
  * file that `yett audit export` wrote.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See audit_show.h. */
 #include "cli/audit_show.h"
 

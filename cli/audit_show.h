@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records of the audit for people: filters them, and prints each as a line.
  *

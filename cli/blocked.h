@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects which connections of a sandbox were blocked, and which were allowed but failed, and
  * prints both at its end, a line each, with the --allow options that would allow the blocked ones.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett checkpoint`: stores and retrieves states of agents, with libyett-checkpoint.
  *

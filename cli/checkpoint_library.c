@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See checkpoint_library.h. */
 #include "cli/checkpoint_library.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The subcommands about commands in existing sandboxes: wait, logs, input, kill and env, and the
  * list of commands for ps.

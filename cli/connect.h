@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How every subcommand connects to the helper. Runs as the caller. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies files into a sandbox and out of it, for --copy-in and --copy-out of `yett run`, before and
  * after its command, and for `yett cp`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett diff`: shows what a copy-on-write sandbox changed. yett-diff (programs/diff/) finds that
  * out as a separate, confined process; this file starts it and prints its output.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See doctor.h: checks the helper, the policy and the key, tries a sandbox, and prints the
  * findings.

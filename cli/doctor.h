@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett doctor`: reports what this machine supports, in which way the helper would be started, and
  * how to fix what is missing.

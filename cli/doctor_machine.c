@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See doctor.h: the checks of the machine. They ask the kernel and read world-readable files. */
 #include "cli/doctor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See doctor.h: checks whether sandboxes can have a network on this machine. */
 #include "cli/doctor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett events`: prints what happens in sandboxes, one event a line.
  *

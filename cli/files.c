@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See files.h. */
 #include "cli/files.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The subcommands about files of existing sandboxes: cp, ls and cat. Their options are those of
  * manage.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Freezes a sandbox, as yett pause does, while one of its stores is copied.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett git`: fetches commits that were made in a sandbox. git inside reads the repository there;
  * git outside gets a pack and checks every object in it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Access of git outside to a repository in a sandbox, for `yett git` and git-remote-yett.
  *

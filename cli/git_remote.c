@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See git_remote.h. */
 #include "cli/git_remote.h"
 

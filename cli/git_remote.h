@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * git-remote-yett: lets git use a sandbox or a store as a remote, after `git remote add NAME
  * yett::ID`. gitremote-helpers(7)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See history.h. A line is "MILLISECONDS STATUS COUNT WORD…", with words in the encoding of
  * base/lines.h. COUNT is that of all words; of a long command only the first words are kept.

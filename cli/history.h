@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The history of a sandbox: the commands that `yett exec` ran in it, kept with its session, one a
  * line, for the last thousand commands.

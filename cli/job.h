@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Job control: whether our process group is in the foreground of the terminal, and how we stop as a
  * job of a shell does.

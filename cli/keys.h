@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett keygen` makes a key; with `yett enroll` the administrator gives a key a name.
  *

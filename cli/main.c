@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The yett command: dispatches to the subcommands, which use libyett.
  *

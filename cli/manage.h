@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The subcommands about existing sandboxes: ps, inspect, attach, pause, suspend, resume, destroy.
  *

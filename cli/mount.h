@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett mount, yett unmount and yett refresh, which change the shares of a running sandbox, and the
  * list of a sandbox's mounts. Runs as the caller.

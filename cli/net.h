@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett net`: changes and shows the networks of existing sandboxes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See net.h: prints connection events as a table. The supervisor stores no past events, so the
  * table begins now.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See net.h: relays ports and sockets of an existing sandbox while this process runs. */
 #include "cli/net.h"
 

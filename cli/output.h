@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints errors, notes, escaped text from others, and one JSON document on request (--json,
  * --json-fd).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows long output in a pager: $PAGER, or less(1) if $PAGER is not set.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses values of the command line. Strict: no sign, no space, no locale; trailing characters are
  * an error.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See patch.h. The colours are those of git(1). */
 #include "cli/patch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the output of yett-diff: unchanged for programs, or escaped and with colours for people.
  *

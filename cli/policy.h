@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett policy check [FILE]`, `test FILE`, `show --effective|--origin`, `explain -- RUN ARGS` and
  * `yett profiles`: shows what the policy contains, and what it allows a user.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See policy_test.h. */
 #include "cli/policy_test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett policy test FILE`: checks that the policy decides each request of a file as the file
  * expects.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Connects the caller's standard streams to a command: passes a descriptor on if a sandbox may hold
  * it, otherwise bridges it with a pipe. Refuses a socket that no pipe can replace. Runs as the

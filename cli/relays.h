@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ports and sockets that this process relays while it runs, for --publish, --relay-socket and yett
  * net.

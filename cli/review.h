@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The common part of `yett diff` and `yett apply`: finds the store, checks the paths, and runs a
  * program beside the helper, which does the work in a confined process of its own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See run.h: the subcommands, and the order of the parts. */
 #include "cli/run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett run` runs one command in a sandbox, with the caller's streams and signals, and returns its
  * exit code. `yett shell` runs a shell.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See run_parts.h: requests the sandbox in which the command runs. */
 #include "cli/connect.h"
 #include "cli/run_parts.h"

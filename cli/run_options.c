@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See run_options.h: the tables of options, and their setters. */
 #include "cli/run_options.h"
 

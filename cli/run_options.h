@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The options of `yett run` and the other subcommands of run.h, as their tables read them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of a run, which run.c puts together: the request for the sandbox, the command in it,
  * and the report on both.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See run_parts.h: reports a run as text, as JSON and by the exit code. */
 #include "cli/run_parts.h"
 

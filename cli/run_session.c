@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See run_parts.h: runs the command in its sandbox. */
 #include "cli/run_parts.h"
 

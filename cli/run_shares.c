@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See run_shares.h. */
 #include "cli/run_shares.h"
 

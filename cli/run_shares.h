@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The shares of `yett run`: those of --ro, --rw, --cow, --store, --hide, --no-hide and
  * --share-socket, and the default share.

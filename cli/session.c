@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See session.h: finds, locks and removes sessions. session_form.c reads and writes the file. */
 #include "cli/session.h"
 

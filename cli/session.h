@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sessions: the data needed to recreate a sandbox, kept in $XDG_STATE_HOME/yett/sessions/NAME in
  * the files "session" and "history".

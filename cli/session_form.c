@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See session_form.h. */
 #include "cli/session_form.h"
 

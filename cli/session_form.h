@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text format of a session: "yett-session 1", then lines of KEY=VALUE as base/lines.h
  * describes, and "end" as the last line. A file without that line is truncated.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See set_id.h. */
 #include "cli/set_id.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds set-id files in shares. A command that writes to such a file through mmap(2) leaves the bit
  * set.

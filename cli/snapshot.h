@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett snapshot: saves states of the changes of a copy-on-write sandbox, and goes back to one.
  *

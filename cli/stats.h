@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett stats`: shows the resources that sandboxes use.
  *

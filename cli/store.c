@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See store.h. */
 #include "cli/store.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opens the directories of a store for reading, and the directory that the store is about (the
  * source).

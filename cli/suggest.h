@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Suggests a correction for an unknown word: our nearest word, or our equivalent of a word that
  * docker, bwrap and other programs use.

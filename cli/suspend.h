@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Suspended sandboxes: ended, but with a session from which they can be recreated. Implements yett
  * suspend, and what resume, destroy, ps and rollback do with suspended sandboxes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sets the caller's terminal to raw mode while a command has a terminal of its own, and restores
  * the modes however this process ends.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files of `yett policy test`: requests, and how the policy should decide each.
  *

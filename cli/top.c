@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See top.h. Names of sandboxes contain only letters, digits and marks, so they are printed
  * unescaped.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett top`: shows the sandboxes with their usage on a full screen, with keys to pause and resume
  * them and to kill their commands.

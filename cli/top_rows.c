@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See top_rows.h. */
 #include "cli/top_rows.h"
 

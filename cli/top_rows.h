@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rows of `yett top`: the sandboxes with their usage, and its history.
  *

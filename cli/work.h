@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett work and yett discard: list and remove the stores, which hold the changes of copy-on-write
  * sandboxes.

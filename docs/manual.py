@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fills in what a page of the manual takes from the sources: manual.py PAGE.scd OPTIONS.json OPERATIONS.json ROOT VERSION >FILLED.scd
 
 A line of the page that begins with "@" stands for text that is declared elsewhere, once:
@@ -257,7 +258,7 @@ class Page:
         return "\n".join(f"*{plain(name)}*\n\t{plain(why)}\n" for name, why in re.findall(r"(CAP_\w+), +/\* (.*?) \*/", table))
 
     def file(self, path):
-        return literal(self.read(path).expandtabs(4))
+        return literal(re.sub(r"^/\* SPDX-License-Identifier: .* \*/\n", "", self.read(path)).expandtabs(4))
 
     def filled(self):
         known = {"title", "subcommand", "others", "names", "types", "functions", "codes", "operations", "settings", "may", "languages", "findings", "capabilities", "file"}

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See sandbox.h. Converts init's answers about commands and about its session to the structs of
  * yett.h. The answers are hostile input: init may be compromised.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See sandbox.h. Puts the arguments and the environment of a command into its EXEC message. Runs
  * with the caller's privilege. Makes a memfd where the message has no room; has no other effect.

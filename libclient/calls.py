@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the names of system calls, by number, as one text: calls.py OUTPUT COMPILER..."""
 import re
 import subprocess

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See "sandbox" in yett.h. Finds out by trials which capabilities this caller can have on this
  * machine. Uses the public functions of yett.h, and internal ones only for memory, the home

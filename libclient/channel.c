@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See channel.h. */
 #include "libclient/channel.h"
 #include "libclient/discard.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One packet socket with its sequence numbers, which sends and receives with deadlines.
  *

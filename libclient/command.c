@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See sandbox.h, and "commands" in yett.h. Sends requests about commands to init on the exec
  * channel and handles init's answers.

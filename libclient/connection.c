@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See connection.h. Messages of the helper are checked like those of any peer, since the socket may
  * belong to an impostor.

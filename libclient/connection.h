@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The connection to the helper, and the requests that wait for answers on it.
  *

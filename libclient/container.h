@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Explains a failed creation of a sandbox by the container around the caller, which can deny things
  * to a helper that has no more privilege than the caller.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See yett_copy_in() in yett.h. Copies files between the host and a sandbox with two yett-files
  * workers, one inside the sandbox and one outside. A pipe joins the two; this process closes its

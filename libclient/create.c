@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See sandbox.h, and "sandbox" in yett.h. Requests a sandbox, or the plan of one. */
 #include "libclient/container.h"
 #include "libclient/sandbox.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The names and texts of error codes, and the version of the library (yett.h). Pure functions; they
  * run with the caller's privilege.

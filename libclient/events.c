@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See "events" in yett.h. Reads the event stream of a sandbox. */
 #include "libclient/sandbox.h"
 

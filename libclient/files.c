@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See "files" in yett.h. Operations on single files and directories; a worker inside the sandbox
  * carries out each of them (worker.h).

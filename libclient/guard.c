@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See guard.h, and "guards" in yett.h. */
 #include "libclient/guard.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Protected paths: secrets (keys, tokens, browser profiles) and files that the user's programs obey
  * (shell startup files, editor and agent settings, git hooks). A share that contains a secret hides

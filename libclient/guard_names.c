@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See guard.h. docs/guide.md has the same lists; tests/structure compares them. */
 #include "libclient/guard.h"
 

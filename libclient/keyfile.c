@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See keyfile.h, and "keys" in yett.h. */
 #include "base/failure.h"
 #include "libclient/keyfile.h"

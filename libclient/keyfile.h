@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Key files: reads them after checking their owner and mode, and makes them without ever
  * overwriting a file.

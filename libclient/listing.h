@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Caches the names in directories, so that a search for hundreds of paths need not ask the kernel
  * for each path. Runs as the caller.

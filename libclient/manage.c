@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See sandbox.h, and "sandbox" in yett.h: requests about existing sandboxes. */
 #include "libclient/sandbox.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory that the library returns to programs, except handles. yett_free() frees a block with all
  * blocks that belong to it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See sandbox.h, and "mounts" in yett.h: changes the mounts of an existing sandbox. Runs as the
  * caller.

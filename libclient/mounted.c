@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See mounted.h, and "mounts" in yett.h. Runs as the caller. Messages from inside the sandbox are
  * untrusted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mounts of a sandbox, as yett-files reports them from inside. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See yett_hide_list() and yett_protect_list() in yett.h, and guard.h: reads lists of names. Runs
  * as the caller, on files of the administrator and of the caller.

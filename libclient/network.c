@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See "network" in yett.h: lists and changes the network rules of an existing sandbox. Runs as the
  * caller.

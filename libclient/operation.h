@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operations: calls that are begun, go on when the caller dispatches, and are finished. See
  * "operations" in yett.h. The blocking functions begin and finish an operation at once.

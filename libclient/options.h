@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The option structs that programs fill in, as base/sized.h reads them. With the caller's
  * privilege.

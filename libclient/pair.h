@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pair of sockets: copies the bytes of each to the other, until both sides have sent everything.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See sandbox.h, and "commands" in yett.h: queries to init about commands and about the session.
  * Answers of init are untrusted.

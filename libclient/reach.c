@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See sandbox.h: converts the network options of a caller into the rules of a request. Runs as the
  * caller, without input or output.

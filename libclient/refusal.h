@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adds to a refusal what only the client knows: which directory of the host was refused, and how to
  * enroll a key.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See "sockets" in yett.h: forwards connections from the host to ports of a sandbox, and from a
  * sandbox to Unix sockets of the host. Runs as the caller.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The requests of a relay to a sandbox, and the checks of the answers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See sandbox.h: signs a request, sends it on the connection and waits for the answer. */
 #include "libclient/sandbox.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* yett_run(): runs a command to its end and keeps its output. Built on the functions of yett.h. */
 #include "libclient/yett.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See sandbox.h, and "sandbox" in yett.h: makes handles of sandboxes, and ends sandboxes. */
 #include "libclient/discard.h"
 #include "base/failure.h"

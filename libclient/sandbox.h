@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A sandbox and its commands, as the files of libclient share them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The shares of a request: opens their sources, and makes the stores that keep the changes of
  * copy-on-write shares.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signers: a key file's secret, or a callback to a key that is kept elsewhere.
  *

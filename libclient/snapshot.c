@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See "snapshot" in yett.h: takes snapshots of a store, rolls a store back and forks it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See relay.h, and "sockets" in yett.h. */
 #include <netinet/in.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reaches a helper: connects to the service's socket, or executes a helper, which runs as root if
  * the administrator has made it a set-user-id program.

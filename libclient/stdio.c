@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett_stdio_check(): which descriptors a command may hold. Init makes the same check; this one
  * reports the error before anything is sent. Runs as the caller, and changes nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See sandbox.h: outputs that are passed to on_output. The library reads them from its own pipes
  * when the caller dispatches.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett_command_terminal(), yett_command_resize(): the terminal that init hands over for a command,
  * and its size.

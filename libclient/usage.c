@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See "usage" in yett.h: reads what sandboxes use. Runs as the caller. */
 #include "libclient/sandbox.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stores: the directories $XDG_STATE_HOME/yett/work/ID, which keep what copy-on-write sandboxes
  * change. A store has "upper", "work", "hidden", "layers", "pending", "snapshots", "apply" and

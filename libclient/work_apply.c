@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See work.h: handles what yett-apply (programs/apply/) keeps in a store, and what it leaves in the
  * source directory when it is killed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See "work" in yett.h: finds the store that a name means. Runs as the caller. Reads only the list
  * and the path of the current directory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See work_copy.h. */
 #include "libclient/work_copy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies and merges layers of overlays. Runs with the caller's privilege, on directories of stores
  * that nobody else uses at the time. No symbolic link is followed, and nothing is opened whose

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes whiteouts in a layer of an overlay for names that this layer lacks and a lower layer has.
  * The lower layer can then be put under this layer, and nothing becomes visible that was not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Patterns of names to hide, in the manner of gitignore(5): a name, which matches anywhere, or a
  * path from the top. *, ? and [ ] match within a part of a path, and ** matches any number of

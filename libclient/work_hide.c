@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See work.h: hides names of the source from a sandbox, with "hidden" in a store, a layer of
  * whiteouts over the source.

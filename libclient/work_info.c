@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See work.h: reads and writes "info", the information that a store keeps about itself.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See work_layers.h. */
 #include "libclient/work_layers.h"
 

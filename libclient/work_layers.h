@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The frozen layers of a store, "layers/1" and so on without gaps, and the names of its snapshots,
  * in "snapshots": see work.h. A snapshot consists of all layers up to one of them. Layers above the

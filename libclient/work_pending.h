@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies of "upper" that were made while a sandbox worked on the store. They are in "pending",
  * where each has the number of the layer that it will become. See work_layers.h.

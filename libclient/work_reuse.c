@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See work.h: opens an existing store, and prepares it for the next sandbox.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See worker.h. */
 #include "base/failure.h"
 #include "libclient/worker.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Workers: yett-files processes, each for one operation, inside a sandbox or as a child of this
  * process, and the messages exchanged with them.

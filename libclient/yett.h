@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libyett: run commands in a sandbox that a privileged helper creates.
  *

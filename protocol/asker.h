@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The field of a signed request that says that an agent asks. Pure; no privilege. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decodes messages: hostile bytes → struct message, or a refusal with its reason and field.
  *

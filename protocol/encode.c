@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encodes messages: the one valid encoding, by the tables of schema.h and msgpack-c's packer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The encoding of a message: into a buffer, against expected bytes, or merely counted. The part of
  * codec.h that programs have which do not decode.

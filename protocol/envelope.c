@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See envelope.h. Only fixed offsets, copies and comparisons; no privilege, no allocation. */
 #include "protocol/envelope.h"
 #include "base/error_text.h"

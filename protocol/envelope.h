@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fixed-size head of every packet, and the bytes that a signature covers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Explains why a message was refused, for processes that report that to their caller or peer. Pure;
  * no privilege, no allocation.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a message is declared: once, as a table of its fields. This file and fields_plain.h make the
  * struct from the table, and schema_rows.h the rows of its schema.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of fields.h for messages without texts and lists. yett-helper includes no other part. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See frame.h. Sends and receives packets without looking at their bytes, with the privilege of the
  * caller. Blocks only where the caller's flags let sendmsg(2) or recvmsg(2) block.

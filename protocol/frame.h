@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One packet on a SOCK_SEQPACKET socket, with its descriptors.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See frame_message.h. Allocates nothing for a small message. Privilege of the caller. */
 #include "protocol/frame_message.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A message as one packet: encodes and sends it, or looks at the next packet without receiving it.
  * For clients and for programs that talk to clients. yett-helper does not link it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See message.h. Texts and sizes of messages: pure functions over the struct, with the privilege of
  * the caller.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The messages between client and init, on the exec channel: their fields and structs (fields.h).
  * PROTOCOL.md is normative.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The states, events and counters of sandboxes, and the results of commands, with the tables of the
  * messages that report them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The metadata of a command: KEY=VALUE texts that a client attaches to a command and that init
  * returns to clients that ask about it. Only clients interpret them.

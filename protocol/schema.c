@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See schema.h. Finds a table, and checks a value against its row. Pure; no privilege. */
 #include "protocol/schema.h"
 

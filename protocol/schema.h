@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables that describe the fields of every message. encode.c and decode.c follow them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of programs that talk to init or yett-files, or are one of these. */
 #include "protocol/schema.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables of programs that use only the messages between client and helper: yett-decider,
  * yett-decoder and yett-closer.

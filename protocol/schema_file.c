@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See schema.h: the messages between client and yett-files. */
 #include "protocol/schema_rows.h"
 

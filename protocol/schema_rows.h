@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the tables of schema.h. Only for the files that hold such tables: schema_helper.c,
  * schema_command.c, schema_file.c.

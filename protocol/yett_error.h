@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Error codes of the whole project: why an operation was refused or failed.
  *

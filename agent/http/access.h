@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides whether an HTTP request may be served: a pure function of the peer and the headers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The compatibility API: the HTTP interface of the execution manager that Yett replaces, with its
  * paths, fields, statuses and texts. docs/agents.md lists them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See durations.h. */
 #include "agent/http/durations.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Durations in the format of the compatibility API: "1m30s" in the configuration, nanoseconds in
  * answers.

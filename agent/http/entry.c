@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See entry.h. */
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>

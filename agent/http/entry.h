@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The listening sockets of the server: from the user's service manager, its own Unix socket, and
  * TCP on the loopback address only.

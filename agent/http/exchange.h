@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One HTTP request and its answer. Reads the body, lets the route answer at once or later, and
  * detects clients that go away.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See mcp_post.h. */
 #include "agent/http/mcp_post.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The HTTP endpoint of the Model Context Protocol ("Streamable HTTP"). agent/mcp/ implements the
  * messages.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See network_switch.h. */
 #include "agent/http/network_switch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Switches the network of a running sandbox off and on again. The state survives restarts of the
  * server.

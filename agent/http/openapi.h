@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Describes the server as OpenAPI 3.1, from the tables of operations and routes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The web page and its files (agent/web/), which are compiled into the program.
  *

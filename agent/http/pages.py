@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """
 Writes the files of the web view as C: the table `pages` of pages.h.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Responses: JSON, texts, pages and errors, with the headers that every response has.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett serve`: serves the operations by HTTP to the user who runs the program.
  *

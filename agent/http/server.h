@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The HTTP/1.1 server (RFC 9112): accepts connections, identifies peers, and limits the number and
  * the time of connections.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A stream of events to a client (Server-Sent Events, HTML Living Standard 9.2), filled as fast as
  * the client reads.

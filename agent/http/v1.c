@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See v1.h. */
 #include "agent/http/v1.h"
 

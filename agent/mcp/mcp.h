@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Model Context Protocol (MCP): JSON-RPC messages in and out, independent of the transport.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds the id in a message that cannot be parsed, because it is too long or not valid JSON. With
  * the id, the client gets an error for its request, and does not wait for an answer.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See mcp_output.h. */
 #include "agent/mcp/mcp_output.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Output to the client: writes without blocking, and buffers what the client has not read.
  *

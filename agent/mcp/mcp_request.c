@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a request, from its admission to its answer. See mcp_stream.h. */
 #include "agent/mcp/mcp_stream.h"
 

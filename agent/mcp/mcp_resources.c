@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resources: files of sandboxes, yett://SANDBOX/PATH, and outputs of executions,
  * yett://run/ID/OUTPUT. See mcp_stream.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See mcp_revision.h. */
 #include "agent/mcp/mcp_revision.h"
 

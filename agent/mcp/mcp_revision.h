@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The revisions of the Model Context Protocol, and how to find that of a request.
  *

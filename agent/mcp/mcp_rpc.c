@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See mcp_rpc.h. */
 #include "agent/mcp/mcp_rpc.h"
 

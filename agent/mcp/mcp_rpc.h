@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON-RPC 2.0 as used by the Model Context Protocol: validates messages and builds answers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett mcp`: the Model Context Protocol on standard input and output.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: receives messages and sends answers. See mcp.h. */
 #include "agent/mcp/mcp_stream.h"
 

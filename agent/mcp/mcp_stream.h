@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streams and requests, as seen by the parts of the MCP implementation. Only for this folder.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Formats answers as short texts for models. structuredContent has the complete answer. See
  * mcp_stream.h.

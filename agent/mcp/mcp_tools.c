@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Offers the operations as tools. See mcp_stream.h. */
 #include "agent/mcp/mcp_stream.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code bundles: code with its files, as commands that write them in a sandbox and run the code.
  *

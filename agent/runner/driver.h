@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Drivers: programs that keep a language's state between calls. Each sandbox has one driver per
  * language, which runs one piece of code at a time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of languages: how code is compiled and run, and which package provides the language.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs code: gets a new sandbox or the named one, writes the files, compiles and runs the code, and
  * ends the execution.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See runner_ask.h. */
 #include "agent/runner/runner_ask.h"
 

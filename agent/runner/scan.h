@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Splits code into words, marks and strings, without comments. A short scanner, with one style for
  * each family of languages.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The validator: warns of suspicious code before it is run, by a table of patterns over tokens, so
  * that comments and strings do not count.

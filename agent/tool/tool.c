@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett tool`: reads one request as JSON and prints one answer; with --lines, one per line.
  *

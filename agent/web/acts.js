@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * What can be done to a sandbox from several pages, and how the page tells what came of it.
  */

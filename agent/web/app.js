@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The web view of Yett: sandboxes that live, what they use, what happens in them, what was denied, and what was run.
  *

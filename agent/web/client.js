@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * What the page asks of the server: operations, and streams of events, with what to do while it does not answer.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * How the page is built, and how what others wrote is shown in it: as text, and never as anything else.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * A plot of what several sandboxes use together over the last minutes: areas that stand on each other, drawn as SVG.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * What the page knows: the sandboxes and what they used over the last minutes, events, what was denied, and what was run.
  *

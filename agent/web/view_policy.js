@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * The page "Policy": what it says to a request typed in, and sandboxes that are made of such requests.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /*
  * What was run, watched: its output as it comes, what became of it, and what can be said to it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps three states of a thread of work, and goes back to the first one. Usage: go_back [STORE] */
 #include <stdio.h>
 #include <string.h>

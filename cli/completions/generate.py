@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the completions of a shell: generate.py SHELL OPTIONS.json TEMPLATE POLICY VERSION >SCRIPT
 
 OPTIONS.json is what `yett help --json` prints, so that the tables of the sources are the only place where an option is declared. The

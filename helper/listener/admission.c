@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See admission.h. */
 #include "helper/listener/admission.h"
 #include "base/clock.h"

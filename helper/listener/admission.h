@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Admission control of the listener: how many connections are allowed, how much a user's recent
  * connections cost, and which user namespace a client is in.

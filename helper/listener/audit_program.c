@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See audit_program.h. */
 #include "helper/listener/audit_program.h"
 #include "base/clock.h"

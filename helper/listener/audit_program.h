@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts and restarts yett-audit (programs/audit/) from the listener. helper/setup/audit.h defines
  * the records that are sent to yett-audit.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See closer.h. */
 #include "helper/listener/closer.h"
 #include "helper/privilege/privilege.h"

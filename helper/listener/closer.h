@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ends connections that the listener does not serve. yett-closer (programs/closer/main.c) sends the
  * client the reason and closes the connection, because closing may block for as long as the client

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See listener.h. */
 #include "helper/listener/listener.h"
 #include "base/clock.h"

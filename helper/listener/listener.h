@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The listener: owns the socket, accepts connections and keeps idle processes pre-started. It must
  * never make a policy decision and never read a byte that a client sent.

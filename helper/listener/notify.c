@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See notify.h. */
 #include "helper/listener/notify.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reports the listener's state to the service manager: one datagram to the socket that
  * NOTIFY_SOCKET names. sd_notify(3), "Notes"

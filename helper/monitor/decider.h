@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The interface between the monitor and yett-decider: what the decider gets, what it may request,
  * and the answers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See keys.h. */
 #include "helper/monitor/keys.h"
 #include "base/log.h"

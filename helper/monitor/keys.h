@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Enrolled keys: looks for a key's line in the files of the keys directory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See monitor.h. */
 #include "helper/monitor/monitor.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See program_end.h. */
 #include "helper/monitor/program_end.h"
 #include "helper/privilege/privilege.h"

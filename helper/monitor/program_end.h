@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ends a program that the monitor started: yett-decider or yett-reader.
  *

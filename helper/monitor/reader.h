@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The monitor's side of yett-reader: starts it, asks it, and treats its answers as claims of the
  * user.

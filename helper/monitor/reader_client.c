@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See reader.h. The monitor's side: sends questions of one fixed size and receives answers of
  * another fixed size.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The supervisors of a connection: finds or starts them, and passes their sockets on. See
  * monitor.h.

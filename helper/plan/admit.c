@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See admit.h. */
 #include "helper/plan/admit.h"
 #include "protocol/message_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The checks that root makes itself before it carries out a plan: a short list, whatever
  * yett-decider has decided.

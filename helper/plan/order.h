@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What root gives init: descriptors at fixed numbers, and packets on the control socket.
  *

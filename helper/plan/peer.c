@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See peer.h. */
 #include "helper/plan/peer.h"
 #include "base/kernel.h"

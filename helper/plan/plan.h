@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plan: all steps by which one sandbox is made, fully resolved and printable.
  *

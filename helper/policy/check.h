@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compares the host's paths in a policy with the host. Only root can look everywhere.
  *

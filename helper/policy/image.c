@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See image.h. Runs as root, on bytes from a process that the text of the policy may have
  * compromised.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The image: a whole policy as bytes, the form in which yett-policy hands the policy to the helper.
  *

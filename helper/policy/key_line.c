@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See key_line.h. */
 #include "helper/policy/key_line.h"
 

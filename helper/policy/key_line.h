@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The line that stands for a key in NAME.pub and authorized_keys: `ed25519 KEY` or `ed25519 KEY
  * COMMENT`, where KEY is the base64 of the key (RFC 4648, section 4).

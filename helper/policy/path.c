@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rules for paths and names that can be checked without the host. Declared in policy.h.
  *

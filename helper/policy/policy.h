@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The administrator's policy as data: profiles, grants, the compiled system call filters, and where
  * each value was written.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See lockdown.h. */
 #include "helper/privilege/lockdown.h"
 #include "base/filter_head.h"

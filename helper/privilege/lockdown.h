@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a process that reads data of others gives up its privilege: the stages that the programs
  * without privilege share.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See place.h. */
 #include "helper/privilege/place.h"
 #include "base/kernel.h"

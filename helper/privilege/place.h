@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The namespaces and cgroup in which monitors and supervisors of a service start. They are not
  * those of the listener.

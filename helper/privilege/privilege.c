@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See privilege.h. */
 #include "helper/privilege/privilege.h"
 #include "base/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The capabilities of each role of yett-helper, in one table, and how a process takes on a role.
  *

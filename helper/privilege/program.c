@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See program.h. */
 #include "helper/privilege/program.h"
 #include "base/clock.h"

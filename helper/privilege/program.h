@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a process starts a program of ours that works without privilege, and sends questions to the
  * program over a socket: yett-decider, yett-decoder, yett-reader, yett-closer, yett-audit.

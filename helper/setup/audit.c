@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See audit.h. */
 #include "helper/setup/audit.h"
 #include "base/closing.h"

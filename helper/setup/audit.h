@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The audit: what root's processes report to yett-audit about who was given which sandbox.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The groups of a user and of a sandbox: see cgroup.h. */
 #include "helper/setup/cgroup.h"
 #include "base/clock.h"

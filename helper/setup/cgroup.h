@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Control groups: a user's group and, below it, one group for each sandbox, in every hierarchy that
  * can enforce a limit. Runs with full privilege in the supervisor and in the sweep.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hierarchies of the host, of cgroup v1 and v2: see cgroup.h. */
 #include "helper/setup/cgroup.h"
 #include "base/kernel.h"

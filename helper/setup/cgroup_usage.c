@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the counters of a sandbox's groups: see cgroup.h. Needs no capability: any user may read
  * these files, and only the kernel writes them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starts and ends the processes of a sandbox's network: see egress.h. With full privilege. */
 #include "helper/setup/egress.h"
 #include "base/reached.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Root's part of a sandbox's network: it catches connections, and starts and ends the processes
  * that serve them. Runs with full privilege; must read no rule, name or packet.

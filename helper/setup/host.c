@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prepares what all requests need, once and before any of them: see setup.h. With full privilege;
  * reads only the policy and the installed programs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the process that becomes init leaves the host: from root to an id that owns nothing. See
  * making.h. Starts with full privilege, ends without any over the host.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See idmap.h. */
 #include "helper/setup/idmap.h"
 #include "base/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The host ids that a sandbox uses, and the user namespace that maps them. idmap_make() and
  * idmap_host() are pure; the rest runs with full privilege in the supervisor and its children. A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Interfaces between the files of helper/setup/ for one set-up. Private to that folder. Same
  * privilege as setup.h.

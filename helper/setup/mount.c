@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mounts and unmounts in a sandbox that exists; and the start of its port listener. See setup.h and
  * making.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The BPF program that catches a sandbox's connections: see egress.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The registry: one record for each sandbox, in the file that reserves its ids, and the socket of
  * its supervisor.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See reserve.h. */
 #include "helper/setup/reserve.h"
 #include "helper/setup/idmap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reservations below the runtime directory: one file for each private range, each slot of a user,
  * and each name. With full privilege, in the supervisor.

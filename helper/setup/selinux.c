@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See selinux.h. As root; writes only to its own /proc/self/attr. */
 #include "helper/setup/selinux.h"
 #include "helper/policy/policy.h"

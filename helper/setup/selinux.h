@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SELinux: the contexts of a sandbox's processes and files. selinux/yett.te says what they may do.
  * Runs as root; must write to no file but /proc/self/attr/exec.

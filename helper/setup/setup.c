@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The supervisor's part of a set-up: reserves, limits and maps what a sandbox needs, starts its
  * init and gives it orders, and undoes all of that. See setup.h and making.h. With full privilege.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Root's part of a sandbox: the only code that makes privileged system calls for one. Runs with
  * full privilege in the supervisor and these children of it. Must not decode a client's messages.

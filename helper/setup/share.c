@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks, clones and id-maps what a client wants to share. See making.h.
  *

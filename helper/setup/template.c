@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See template.h. */
 #include "helper/setup/template.h"
 #include "base/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Templates: the mounts that all sandboxes of a profile share, made once in a mount namespace.
  *

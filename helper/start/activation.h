@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sockets that systemd (or systemd-socket-activate) hands over: sd_listen_fds(3), without the
  * library.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The main program of yett-helper and of yett-rootless: finds out how it was started, and serves.
  *

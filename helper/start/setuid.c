@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See setuid.h. The comment of each step says which attack of the caller the step prevents. */
 #include "helper/start/setuid.h"
 #include "base/kernel.h"

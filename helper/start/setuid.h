@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-helper as a set-user-id program: removes everything that the caller left in the process,
  * before anything else.

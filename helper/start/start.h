@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions that yett-helper and yett-rootless implement differently. main.c, which is part of
  * both, calls them. start_root.c is linked into yett-helper, and programs/rootless/start_own.c into

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How yett-helper serves: as root, alone or with a listener, or as a set-user-id program. See
  * start.h.

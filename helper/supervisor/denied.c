@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See denied.h. */
 #include "helper/supervisor/denied.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The forbidden system calls of a sandbox: refuses each of them and reports them to the followers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See events.h. */
 #include "helper/supervisor/events.h"
 #include "base/clock.h"

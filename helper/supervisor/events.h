@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The event streams of a sandbox: who follows the sandbox, and which events they are sent.
  *

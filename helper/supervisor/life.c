@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See life.h. */
 #include "helper/supervisor/life.h"
 #include "base/clock.h"

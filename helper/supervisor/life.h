@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a sandbox, from when init serves until all of it is gone: attached clients, time
  * limits and states.

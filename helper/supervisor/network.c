@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See network.h. */
 #include "helper/supervisor/network.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The network of a running sandbox: receives reports from the connector (yett-dialer), and restarts
  * the network's programs once.

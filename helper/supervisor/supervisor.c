@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See supervisor.h. */
 #include "helper/supervisor/supervisor.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A supervisor: a process that carries out one plan and keeps that sandbox until it ends (life.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts a command that keeps running after its client has exited, and collects
  * its result from another client:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies files into a sandbox and back: copy_files DIRECTORY COMMAND
  * [ARGUMENT…] copies the directory into a sandbox, runs the command in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes a sandbox, and runs two commands and a file operation in it at the same
  * time, without blocking: event_loop [PROFILE]

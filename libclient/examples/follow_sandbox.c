@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the events of a sandbox while a command runs there, and how many
  * processes the sandbox has afterwards: follow_sandbox

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Uses a sandbox from two processes: the first one makes the sandbox and starts
  * a command there; the second one attaches to both, waits for the command, and

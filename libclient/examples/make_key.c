@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes a key unless FILE exists, and prints its public key as the line that an
  * administrator enrolls: make_key FILE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a command in a sandbox and meanwhile forwards a free port of this host to
  * port PORT of the sandbox: publish_port PORT COMMAND [ARGUMENT...]

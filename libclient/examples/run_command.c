@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a command in a sandbox and prints what it wrote: run_command COMMAND
  * [ARG…] */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shares a directory read-only and lists it from inside: share_directory DIR
  * Prints only the plan of the sandbox, that is, the steps by which the helper

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Starts a command whose output this program reads from a pipe, and stops the
  * command with a signal once it has printed "ready": stop_command

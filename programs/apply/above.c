@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See apply.h. A wanted path may lie in new directories that no path names. */
 #include "programs/apply/apply.h"
 

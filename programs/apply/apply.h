@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-apply: applies the changes of a copy-on-write sandbox to the source directory, all of them
  * or none.

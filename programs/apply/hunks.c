@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See apply.h. Shows each change and asks the user whether to apply it; a text is shown hunk by
  * hunk. Control characters are escaped, so that nothing shown acts on the terminal. libgit2 makes

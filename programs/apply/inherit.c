@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See apply.h. Gives a staged file the group, the ACL and the SELinux label of the file that it
  * replaces, or those that it would get in its target directory. Without this it would have those of

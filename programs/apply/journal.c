@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See apply.h. The journal is hostile when it is read: anything but the exact format is refused,
  * and every path must stay below the source.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See apply.h. At the end of an apply, the stage has copies of the store's files, and the files
  * that the source was to lose. Any other file was somebody else's, and may be the only copy. It is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-apply ID SOURCE OUT NOTES TERMINAL WHAT [PROTECT…] "" [PATH…]: applies changes. See apply.h.
  *

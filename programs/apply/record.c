@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See apply.h. The store's info and the record of applied files are text, one entry a line. Unknown
  * lines are skipped.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See apply.h. Runs an apply from its beginning to its end, or resumes an interrupted one. */
 #include "programs/apply/apply.h"
 

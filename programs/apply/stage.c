@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See apply.h. A staged file's name is the number of its step. The file that the step takes out
  * gets the same name. So a stage contains files, links and empty directories.

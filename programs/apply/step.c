@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See apply.h. The file in the stage under a step's number shows whether the step is done: the new
  * file, the old one, or none. Any other file there was taken out of the source by an interrupted

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The hash chain that seals the records: the key of each minute, and the MACs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages of yett-audit on standard error, which systemd takes to the journal: a shortened copy of
  * each record, and yett-audit's own problems. Runs without privilege. These are never the records

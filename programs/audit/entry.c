@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See entry.h. */
 #include "programs/audit/entry.h"
 #include "base/error_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts an audit record, with its plan and network rules, to members of a JSON object. Part of
  * yett-audit; runs without privilege.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See entry.h. Records what happened in a sandbox. The values come from yett-init or the connector,
  * which may be compromised, so nothing in them is trusted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See entry.h. Records a plan and its network rules. Both are private copies, but their content is
  * not trusted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See field.h. RFC 8259 */
 #include "programs/audit/field.h"
 #include "programs/audit/chain.h"

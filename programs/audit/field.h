@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Looks up fields of a record in its line of JSON. For programs that read records, which an
  * attacker may have edited.

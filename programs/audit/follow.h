@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sandboxes whose events are recorded: one stream for each, from its supervisor. Part of
  * yett-audit; runs without privilege.

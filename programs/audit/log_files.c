@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See log_writer.h. Handles segments and the state, and recovers after a crash at any point. */
 #include "base/reached.h"
 #include "programs/audit/log_writer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See log_writer.h. Collects records and writes them. */
 #include "programs/audit/log_writer.h"
 #include "base/reached.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The log writer: appends records (lines) to segments and keeps the state of their chain. Part of
  * yett-audit; runs without privilege, on files that are already open (open.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-audit: records who got which sandbox, and confirms when a record is on disk. Arguments: the
  * id to run as, the listening socket on which root's processes send struct audit_record, the size

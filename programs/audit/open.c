@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See open.h. */
 #include "programs/audit/open.h"
 #include "programs/audit/slots.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opens the files of the audit. This is the only thing that yett-audit does as root, and it reads
  * no content of them.

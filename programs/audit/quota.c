@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See quota.h. */
 #include "programs/audit/quota.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Quota counters for each user: bytes of records in a day, and refusals in a minute, of which only
  * the first get their own record. Pure, without privilege; part of yett-audit. Times are

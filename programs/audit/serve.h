@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The main loop of yett-audit: records of many clients are written by one call, and answered when
  * they are on disk. Runs without privilege, under the filter of main.c. A connection carries one

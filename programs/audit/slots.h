@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state file of the audit: the position of the chain, with the key of this minute. The file is
  * written by yett-audit, and by yett as root.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Truncated records: pieces of a segment that a failed write, or a crash of the machine, left
  * behind. Pure functions, without privilege, for yett-audit (recovers after its own end) and yett

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See verify.h. */
 #include "programs/audit/verify.h"
 #include "programs/audit/field.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Verifies that records are exactly those that were written: none missing, changed, added or
  * reordered. Pure functions for yett, without privilege. The caller passes segments in order, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-closer: sends a reason to clients that the listener does not serve, and closes their
  * connections. Its argument is the id to run as. Descriptor 0 is the socket to the listener, which

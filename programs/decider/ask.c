@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See ask.h. */
 #include "programs/decider/ask.h"
 #include "protocol/frame.h"

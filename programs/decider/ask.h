@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests from the decider to its monitor, for everything that needs privilege. Only one request
  * is open at a time. helper/monitor/decider.h lists the acts.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See asked.h. */
 #include "programs/decider/asked.h"
 #include "base/units_format.h"

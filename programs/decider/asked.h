@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Describes in words what a request for a sandbox asks for. The audit records that text beside the
  * plan, which says what the policy makes of the request.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See authorize.h. No privilege. */
 #include "programs/decider/authorize.h"
 #include "base/error_rule.h"

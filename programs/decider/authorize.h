@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The decision: whether the policy allows a verified request, and within which bounds.
  *

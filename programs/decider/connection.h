@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One connection of a client, as the parts of the decider share it: connection.c serves the client,
  * sandboxes.c the supervisors of its sandboxes, streams.c its event streams. Runs without

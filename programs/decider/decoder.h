@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The decider's interface to yett-decoder: starts the decoder, sends it questions, and distrusts
  * its answers.

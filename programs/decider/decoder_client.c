@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See decoder.h. Starts yett-decoder, sends bytes to it, and checks the sizes of its answers.
  *

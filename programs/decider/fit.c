@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See fit.h. */
 #include "programs/decider/fit.h"
 #include "base/net_ports.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fits a plan to what a helper without root, or without BPF, can provide.
  *

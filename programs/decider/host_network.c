@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See host_network.h. No privilege. */
 #include "programs/decider/host_network.h"
 #include "base/error_rule.h"

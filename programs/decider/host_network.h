@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The network mode "host": the sandbox is in the network namespace of the host. No proxy handles
  * its connections, and nothing limits them.

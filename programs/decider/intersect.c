@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See intersect.h. No privilege. */
 #include "programs/decider/intersect.h"
 #include "base/error_rule.h"

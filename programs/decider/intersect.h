@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Request ∩ grant ∩ profile ∩ ceilings: computes the numbers of a decision and their bounds, and
  * refuses values beyond a bound.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See key_text.h. */
 #include "programs/decider/key_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Formats a public key as a line of a key file. Pure; no privilege. */
 #pragma once
 

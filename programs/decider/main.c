@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-decider: serves one client, decides what the client may have, and requests that from its
  * monitor.

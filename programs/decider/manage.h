@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests about existing sandboxes: one table of actions, and the only place that decides who may
  * use which.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions of glibc that a distribution's libsodium, built for glibc, needs and musl lacks. For
  * everything else that the linked parts of libsodium use (memory, files, a mutex, getrandom(2)),

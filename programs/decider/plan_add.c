@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See plan_add.h. No privilege, no output. */
 #include "programs/decider/plan_add.h"
 

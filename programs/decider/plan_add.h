@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds a plan (plan.h), text by text and step by step. Pure; no privilege. yett-helper does
  * not link this file; yett-init does, for plan_lesser() alone.

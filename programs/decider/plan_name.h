@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names for the parts of a plan (plan.h), for people. Pure; no privilege. yett-helper does not link
  * this file.

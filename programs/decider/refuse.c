@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See refuse.h. No privilege. */
 #include "programs/decider/refuse.h"
 #include "base/date.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Completes errors about a key of a grant or ceiling, with the file and line of that key.
  *

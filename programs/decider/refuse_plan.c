@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See refuse_plan.h. No privilege. */
 #include "programs/decider/refuse_plan.h"
 #include "base/error_rule.h"

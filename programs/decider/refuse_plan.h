@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Completes refusals of yett-helper that are based on the policy. The helper only names the key and
  * a number (error_key()). The plan, or the policy, has the rest. The numbers:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns the monitor's records of sandboxes into messages for clients. Pure, except that it reads
  * the clock; no privilege.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See rules.h. No privilege. */
 #include "programs/decider/rules.h"
 #include "base/units_format.h"

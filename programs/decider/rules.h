@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network rules of a sandbox: turns a decision into the bytes that yett-front and yett-dialer get
  * in sealed memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sandboxes of a connection: sends requests to supervisors through the monitor, and forwards
  * the supervisors' answers and notices to the client. See connection.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Event streams: forwards the events of supervisors to clients, as messages. See connection.h.
  *

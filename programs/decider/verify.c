@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See verify.h. */
 #include "programs/decider/verify.h"
 #include "base/error_text.h"

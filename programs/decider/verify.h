@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Verifies the signature of a request: turns bytes of a client into a struct verified, or refuses
  * them with a specific reason.

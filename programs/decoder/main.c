@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-decoder: turns a client's bytes into structs of bounded size for the decider, and plans into
  * text, over the socket on descriptor 0.

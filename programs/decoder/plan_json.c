@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See plan_print.h. The plan as JSON, for programs. */
 #include "base/json.h"
 #include "programs/decider/plan_name.h"

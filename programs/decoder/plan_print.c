@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See plan_print.h. The plan as text, for people. */
 #include "programs/decoder/plan_print.h"
 #include "base/escape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-diff: lists the changes of a copy-on-write sandbox, from the layers of its store and the
  * source directory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-diff LAYERS HIDDEN SOURCE OUT NOTES FORM [PROTECT…] "" [PATH…]: lists changes. See diff.h.
  *

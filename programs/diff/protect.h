@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names that yett apply leaves out unless the user names them: files that programs execute or obey
  * without being asked to.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See protect.h. The guide to workspaces has the same lists; a test compares them. */
 #include "programs/diff/protect.h"
 

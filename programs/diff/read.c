@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See diff.h. */
 #include "programs/diff/diff.h"
 

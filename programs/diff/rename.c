@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See diff.h. Finds renames by content, as git does. An overlay's record of a copied file's origin
  * is empty if the overlay is mounted in a user namespace, and a directory that mv(1) renames is a

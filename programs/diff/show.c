@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See diff.h. Anything that a patch cannot express becomes a line that begins with "#", which git
  * apply ignores.

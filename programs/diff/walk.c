@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See diff.h. Directories wait in a list, not on the stack, and are opened by their path from the
  * top. So a tree can be as deep as a path can be long.

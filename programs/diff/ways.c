@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See ways.h. */
 #include "programs/diff/ways.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The facts about the directories on the way to a changed path, and the protected name on it.
  *

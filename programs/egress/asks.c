@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The asks of the proxy (yett-front), from the packet to the answer. See connector.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See connect.h. As the caller, without privilege. */
 #include "programs/egress/connect.h"
 #include "base/filter_head.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Attempts to connect: TCP sockets that connect to addresses which were checked right before.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The connections of the proxy (yett-front), of which the connector has duplicates: counts them,
  * cuts them, and notices their end. See connector.h.

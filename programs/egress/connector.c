@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The connector's loop: packets of the proxy, the supervisor and the resolver, events of sockets,
  * and timeouts. See connector.h.

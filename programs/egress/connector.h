@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of the connector (yett-dialer), and the interfaces between its parts. Asks of the proxy
  * (yett-front) become attempts to connect, and successful attempts become connections.

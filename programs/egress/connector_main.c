@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-dialer, the connector: connects where the proxy (yett-front) asks it to, if the rules allow
  * this, and passes the sockets. enum dialer_fd lists its descriptors, and egress.h the packets.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See connector_rules.h. No privilege. */
 #include "programs/egress/connector_rules.h"
 #include "programs/egress/route.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides about names and addresses by the rules in force. The connector (yett-dialer) makes all
  * its decisions here. Runs without privilege.

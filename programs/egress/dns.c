@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See dns.h. */
 #include "programs/egress/dns.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DNS messages of the proxy (yett-front): parses queries of programs in a sandbox, and writes the
  * answers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packets and descriptors of the two processes of a sandbox's network. The proxy (yett-front)
  * accepts the sandbox's connections, answers its DNS queries and copies bytes. It cannot connect to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packets between the connector (yett-dialer) and the supervisor. The supervisor, which runs as
  * root, treats addresses, names and rules of the network as plain bytes.

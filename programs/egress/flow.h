@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The data of one connection of a sandbox, in both directions: moves bytes from socket to pipe to
  * socket, and must not read them, except for urgent data.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See guard.h. */
 #include "programs/egress/guard.h"
 #include "base/filter_head.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See lookup.h. No privilege. */
 #include "programs/egress/lookup.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names that the resolver is looking up, and a cache of its recent answers.
  *

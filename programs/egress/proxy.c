@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-front, the proxy: accepts all connections of a sandbox, answers its DNS queries and copies
  * bytes. The connector (yett-dialer) decides whether and where a connection goes. Arguments: the id

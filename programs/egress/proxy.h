@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of the proxy (yett-front), and the interfaces between its parts.
  *

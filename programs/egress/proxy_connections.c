@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See proxy.h. The connections: the address that the program connected to decides about the target,
  * and the connector decides whether the connection is allowed, before any byte is read.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See proxy.h. DNS answers: the rules decide whether a name exists, and the synthetic addresses
  * stand for the name in this sandbox.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See proxy.h. DNS over TCP: each message follows two bytes with its length. Buffers only one
  * answer for a program that does not read.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See report_text.h. */
 #include "programs/egress/report_text.h"
 #include "base/net_name.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns a report of the connector (yett-dialer) into texts for people and audit records. The
  * connector may be compromised, so invalid names and rules are left out. Pure, without privilege.

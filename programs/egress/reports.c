@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See reports.h. No privilege. */
 #include "programs/egress/reports.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reports that wait to be sent to the supervisor. Equal ones are merged, so that a sandbox
  * cannot flood the receivers of its events.

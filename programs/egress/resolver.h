@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packets between the connector (yett-dialer) and yett-resolver: one fixed size for each
  * direction, over SOCK_SEQPACKET, which is descriptor 0 of the resolver.

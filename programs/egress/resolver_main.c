@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-resolver: looks up names as the host does, for the connector (yett-dialer). Descriptor 0 is
  * the socket to the connector, with packets of fixed size (resolver.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See resolver_parent.h. Runs as the caller, without capabilities. Must not read the questions,
  * only peek at them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The resolver's parent: a process that waits for the first name to look up, and then becomes
  * yett-resolver.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See route.h. No privilege. */
 #include "programs/egress/route.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Asks the kernel where it would route an address: whether that is this host, which no table of
  * addresses can know.

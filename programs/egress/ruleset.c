@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See ruleset.h. */
 #include "programs/egress/ruleset.h"
 

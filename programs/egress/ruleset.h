@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rules of a sandbox, as the proxy and the connector hold them: mapped, validated and indexed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The synthetic addresses that stand for names in one sandbox. Used by the proxy (yett-front).
  *

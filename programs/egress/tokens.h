@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits the bytes per second in one direction, over all connections of a sandbox: a token bucket
  * of 100 ms.

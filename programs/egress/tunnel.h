@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Connects through an HTTP proxy: sends CONNECT on a socket that is connected to the HTTP proxy,
  * and reads the header of the answer. RFC 9110 (9.3.6), RFC 9112

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See explain.h. Prints the rules that are in force for a user. */
 #include "base/date.h"
 #include "base/escape_list.h"

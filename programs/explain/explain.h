@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-explain: prints what the policy says: whether a request would be granted and by which lines,
  * which profiles a user may have, and which grants are void, have expired or never decide.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-explain: answers requests like a helper, but creates nothing. libyett starts it like a
  * private helper, on descriptor 3. Each request for a sandbox is answered with what the policy says

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See explain.h. Prints the answers. */
 #include "base/escape.h"
 #include "base/json.h"

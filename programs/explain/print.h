@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions that print the parts of an answer, shared by the source files. Run with the privilege
  * of the caller: see explain.h.

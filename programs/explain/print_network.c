@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See print.h. Prints the network of a sandbox and its rules. */
 #include "base/units.h"
 #include "programs/decider/plan_name.h"

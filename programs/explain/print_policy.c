@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See explain.h. Reports on a policy itself. */
 #include "base/date.h"
 #include "programs/explain/print.h"

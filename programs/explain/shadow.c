@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See explain.h. A grant is tested with peers that are in as few groups as it requires: if it
  * decides for anybody, it decides for one of these.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See explain.h. Reads accounts and keys with the privilege of the caller. */
 #include "base/escape.h"
 #include "base/units_parse.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See files.h. Builds and sends the answers to the client. */
 #include <grp.h>
 #include <pwd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-files: serves one file operation, requested in one message and answered on the same socket.
  *

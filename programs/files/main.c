@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-files NUMBER: serves the one request that arrives on socket NUMBER, and exits. See files.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See files.h. Lists the mounts of the sandbox as its commands see them, and how full those file
  * systems are that belong to the sandbox alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lets us link the pax writer of libarchive without its other writers. libarchive's
  * archive_write_set_format.c has a table of all writers, which would pull in seven more libraries

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See files.h. The operations that need only one or two system calls. Paths resolve as they do for
  * any command of the sandbox.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs a file or a tree into a pax archive on the stream. See files.h. libarchive writes the
  * archive, because it handles the corner cases of the format. archive_write(3)

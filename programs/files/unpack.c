@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unpacks a pax archive from the stream into a file or a tree. See files.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The arguments of a command as init reports them to the supervisor for the audit log. The client
  * chose these bytes: readers must not trust them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See capture.h. Unprivileged: uses only the pipe and the memfd that it made, and splices dropped
  * data into descriptor 0, which is /dev/null in init.

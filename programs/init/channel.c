@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See channel.h. Unprivileged; reads only from the channel's socket and examines the descriptors
  * that arrive there.

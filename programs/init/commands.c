@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See commands.h. Unprivileged; blocks only as report.h says; signals only processes that init has
  * not reaped.

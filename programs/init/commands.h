@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The commands of the sandbox: starting, signalling, timeouts, ending, and the messages that
  * clients must still receive.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The configuration that init uses while it serves. init derives it from the plan and from the
  * supervisor's order (build/derive.c). Only init reads it.

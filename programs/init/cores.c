@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See cores.h. */
 #include "programs/init/cores.h"
 #include "base/escape.h"

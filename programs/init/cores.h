@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides whether kernel.core_pattern lets a command have core files. The setting is the same in
  * all namespaces. Core files are allowed only if the kernel writes them into the command's working

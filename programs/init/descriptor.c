@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See descriptor.h. Only examines descriptors: fcntl(2), fstat(2), fstatfs(2). */
 #include "programs/init/descriptor.h"
 

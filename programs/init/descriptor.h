@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks the descriptors that a client passes in as stdin, stdout and stderr, and as memory with
  * further arguments.

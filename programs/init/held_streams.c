@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See held_streams.h. Unprivileged; makes pipes and calls capture.c to read them. */
 #include "programs/init/held_streams.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The standard streams of commands that init holds a pipe for: captured outputs, and inputs that
  * clients send later.

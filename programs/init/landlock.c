@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See landlock.h. init and all commands share one domain; only a restricted command gets its own. A
  * domain for each command would keep it from signalling, tracing or inspecting what earlier

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Landlock domains that restrict which files init and its commands can access, and how.
  *

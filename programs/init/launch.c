@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See launch.h. Each step of the child is a function of one table, whose names appear in errors.
  * Between clone3() and execve() the child is a copy of init: it must end in execve() or _exit() and

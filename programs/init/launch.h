@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From an EXEC message to a running process: clone3() and all that the child does before execve().
  *

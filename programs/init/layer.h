@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides which of init's layers of defence are on: all, in the installed program.
  *

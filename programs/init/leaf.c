@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See leaf.h. Unprivileged; uses only files below INIT_FD_CGROUP and the descriptors of the
  * counters.

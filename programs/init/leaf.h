@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The leaf cgroup of one command, and the kernel's counters for it and for the sandbox.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-init: PID 1 of a sandbox. Builds the sandbox (build/build.h), drops privileges (start.c),
  * runs the commands that clients request on exec channels, and reaps processes. One thread polls

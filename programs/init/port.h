@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Connects a client to a port inside the sandbox: CONNECT.
  *

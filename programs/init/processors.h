@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the processors that commands run on where the sandbox has a CPU time limit: as many as
  * the limit can keep busy.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See query.h. Unprivileged. Never blocks: a wait is an entry of a table. */
 #include "programs/init/query.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers the clients' questions about commands by id: QUERY, and its answer COMMANDS.
  *

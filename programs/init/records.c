@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See records.h. Unprivileged; makes no system calls except for the clock and for closing captured
  * output.

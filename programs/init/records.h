@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records of commands: of running ones, and of those that ended last, for clients that ask by id.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reports that init sends to its supervisor: events, while a client follows the sandbox or
  * where the sandbox is recorded; and totals of ended commands.

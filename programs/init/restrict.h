@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Restricts a single command further than the sandbox restricts all commands: no writing, no
  * network, or access to some paths only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The session: the working directory and the environment variables, besides the profile's, that a
  * command gets unless its request says otherwise.

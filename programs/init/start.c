@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See start.h. The order of the stages matters: the death signal is set before the control socket
  * is checked, so that one of the two notices a supervisor that dies in between. The filter comes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The start of yett-init: reads its configuration and drops what it does not need, before it reads
  * the first byte from a client.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See terminal.h. Unprivileged: terminal_open() runs with the command's own id, the rest as init.
  */

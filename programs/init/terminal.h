@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A command's terminal: a pty of the sandbox's own /dev/pts, whose master goes to the client.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The timeout of a command: the one that the command requests, within the policy's limit, which the
  * plan carries.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See check.h. */
 #include "programs/policy/check.h"
 #include "base/date.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Checks a policy for consistency and against the host's accounts. Part of yett-policy; runs
  * without privilege and only reads: accounts by NSS, /etc/subuid and /etc/subgid.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See compile.h. */
 #include "programs/policy/compile.h"
 #include "base/net_list.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compiles the texts of policy files into a complete, checked policy with its system call filters.
  * Part of yett-policy; runs without privilege. Opens no policy file itself. Asks NSS for accounts,

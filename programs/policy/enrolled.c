@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See enrolled.h. */
 #include "programs/policy/enrolled.h"
 #include "base/clock.h"

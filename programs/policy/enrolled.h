@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of enrolled keys: the content of the keys directory, so that the helper need not read
  * all files at each request. Part of yett-policy; reads the files without privilege.

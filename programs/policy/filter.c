@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See filter.h. Part of yett-policy; pure, without privilege.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converts a verdict for each system call number into a classic BPF program that is cheap to load.
  * Part of yett-policy; pure, without privilege.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-policy: compiles policy files into one image for the helper, in the memfd that is descriptor
  * 0. Arguments: "FD:NAME" for each file; none means the built-in policy.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The index of grants by user and group, so that a decision looks only at grants that apply to the
  * client. Part of yett-policy; pure except for memory, without privilege. admit_next() reads the

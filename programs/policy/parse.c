@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See parse.h. Two passes: parse_clean() refuses what libConfuse would accept, and blanks the
  * comments, since libConfuse's lexer miscounts the lines after them; then libConfuse parses the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parses policy files into libConfuse sections. The administrator wrote the text. Part of
  * yett-policy; runs without privilege, and accesses nothing else.

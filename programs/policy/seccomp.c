@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See seccomp.h. Part of yett-policy; runs without privilege, only on names from the policy.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compiles the system call filters of a profile once, when the policy is compiled. Sandboxes load
  * the finished programs. Part of yett-policy; runs without privilege, on names that the

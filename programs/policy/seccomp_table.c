@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See seccomp_table.h. Data only. Each entry says why it is there. */
 #include "programs/policy/seccomp_table.h"
 

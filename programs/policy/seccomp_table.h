@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables for seccomp.c: which system calls a command may make, and with which arguments it may
  * not. Data only, no privilege. Names that this architecture lacks are skipped; a unit test finds

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Declares every key of a policy once, and converts its text into a field. Part of yett-policy;
  * pure except for memory, without privilege. The libConfuse option tables, the conversion, the

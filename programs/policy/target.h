@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules on what a policy or a request may say of a sandbox, as far as they can be checked without
  * the host. Pure; no privilege. yett-policy applies them to the policy, and the decider to a

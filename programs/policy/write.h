@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a policy as an image (helper/policy/image.h), with the same tables by which the helper
  * reads it. Part of yett-policy; pure except for the memory of `fd`, without privilege.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-reader: looks up the names of the monitor's peer, and whether a key is in the peer's
  * authorized_keys. Descriptor 0 is the socket to the monitor, with packets of fixed size

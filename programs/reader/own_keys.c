@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See own_keys.h. */
 #include "programs/reader/own_keys.h"
 #include "base/error_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A user's own keys: whether a key is in ~/.config/yett/authorized_keys.
  *

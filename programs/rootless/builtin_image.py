@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Has yett-policy compile the built-in policy, and writes the image as C: builtin_image.py YETT-POLICY OUTPUT."""
 import subprocess
 import sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See rootless.h. */
 #include "programs/rootless/rootless.h"
 

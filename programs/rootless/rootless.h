@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of yett-rootless, an ordinary user's own helper, that replace root's privilege: it
  * enters a user namespace, and builds sandboxes in it as root does elsewhere.

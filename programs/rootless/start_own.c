@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How yett-rootless starts: it serves one connection of the user who started it, from a user
  * namespace of that user. See start.h.

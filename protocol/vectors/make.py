@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the vectors of this folder. What each of them is expected to do is stated here by hand.
 
 Run it in this folder; it overwrites the *.txt files and nothing else. PROTOCOL.md, "Vectors", explains their form.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program with the SDK's client, as its documentation writes it: says what it saw, as JSON.
 //
 // Usage: client.mjs v1|legacy|auto|PIN COMMAND [ARGUMENT…]     or an address instead of COMMAND, and TOKEN

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What asking by yett-agent costs: a call that does nothing by MCP, GET /info by HTTP, a command in a live sandbox by each, beside the same by the library
 alone; a hundred Python snippets, each in a sandbox of its own, beside bubblewrap; and the first answer of a Python whose state is kept, beside an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What it takes to be answered: ask COUNT. On one connection, the medians in milliseconds of COUNT
  * requests for the list of one's own sandboxes, of which there is none, and of as many for the plan

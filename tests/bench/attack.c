@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one account does to make others wait, without end: attack KIND COUNT. For crowd.py, which
  * ends it. It prints "ready" once it has begun.

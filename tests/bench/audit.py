@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What it takes until a record of the audit is on disk, and to verify some: audit.py JSON-LINES [ROUNDS]   (as root; BUILD in YETT_BUILD_ROOT)
 
 Tellers of yett-audit alone, without a helper: each connects, tells of a sandbox and waits for the answer, COUNT times. On the disk of the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What it costs that a sandbox is written down before it is handed over: audit_create.py JSON-LINES [ROUNDS]   (as root; BUILD in YETT_BUILD_ROOT)
 
 A service of its own, whose policy has `audit = required` and is without, in turns, and one ordinary user who makes sandboxes. The records

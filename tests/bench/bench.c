@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Speed, as ratios against a peer in the same run: bubblewrap for sandboxes, posix_spawn(3) for a
  * command.

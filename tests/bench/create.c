@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What it takes to make sandboxes of several kinds, beside each other: create COUNT KIND...
  *

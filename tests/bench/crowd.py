@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What one account can make another one wait: crowd.py JSON-LINES [RUNS]   (as root; BUILD in YETT_BUILD_ROOT)
 
 A service of its own, as installed, and two ordinary users. One runs `yett run -- true` RUNS times (default 40) while the other one

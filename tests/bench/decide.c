@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a decision costs by itself: decide POLICY LIBEXEC UID.
  *

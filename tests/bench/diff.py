@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What it takes to tell 1,000 changes in a tree of 100,000 files: yett diff over what a copy-on-write sandbox changed, beside git status and git
 diff where as many files of the tree differ from the commit in the same way. In turns, after one of each.

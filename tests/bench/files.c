@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files, as ratios against a peer in the same run: a tree copied into a live sandbox against `tar |
  * tar`, both to the same disk and both to memory (/tmp inside, /dev/shm outside), where no disk's

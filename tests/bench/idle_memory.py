@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What sandboxes cost in memory, idle ones and ready ones: idle_memory.py LISTENER-PID JSON-LINES COUNT -- COMMAND
 
 COMMAND holds COUNT idle sandboxes and prints "held". The proportional set sizes of the listener and all below it are added up

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What enrolled keys cost a request, and many grants besides: keys.py JSON-LINES [ROUNDS]   (as root; BUILD in YETT_BUILD_ROOT)
 
 A service is asked in turns, ROUNDS times (default 7): without keys; with KEYS; with as many, to which one was added since the policy was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Holds idle sandboxes, for many.py and idle_memory.py to look at the machine meanwhile.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What many live sandboxes cost: many.py LISTENER-PID CGROUP RUNTIME-DIR JSON-LINES CLI N... -- COMMAND
 
 COMMAND (many.c, as an ordinary user) holds N idle sandboxes, more in each step, and says how long the Nth took to create;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the measurements share: time, medians of ours and of a peer, a line of the table, and one of
  * the JSON list. */
 #pragma once

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the network of a sandbox costs: network.py JSON-LINES [ROUNDS]   (as root; BUILD in YETT_BUILD_ROOT)
 
 In a world of our own (tests/support/world.py): this host and another machine, two network namespaces on this one. The same program

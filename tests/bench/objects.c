@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes many of one kind of what the kernel keeps for a process, and keeps them: objects KIND
  * COUNT. Runs as a command in a sandbox. Prints how many it has got, and why there are no more, and

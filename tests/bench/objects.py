@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What of the host's memory a sandbox takes that its limit does not count: objects.py JSON-LINES [KIND…]   (as root; BUILD in YETT_BUILD_ROOT)
 
 A service of its own, and one ordinary user, whose sandboxes have 64 MiB each. In one after the other a command makes many of one kind of what

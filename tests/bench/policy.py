@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What many grants cost: a policy of 10,000 read, compiled and checked, as a whole process, and one of 20,000 beside it; and a decision by it.
 

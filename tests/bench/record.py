@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a command costs whose start and end the audit records: record.py JSON-LINES [ROUNDS]   (as root; BUILD in YETT_BUILD_ROOT)
 
 One ordinary user runs commands one after the other in one sandbox, by a service whose policy records them and does not, in turns. The

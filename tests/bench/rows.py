@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the measurements in Python share: commands run and timed, and a row of the table, printed and written down."""
 import json
 import statistics

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What stores and overlays cost: a snapshot taken and gone back to, as whole processes, beside what is wished; and what commands notice inside beside
 the same outside: a first and a further pass over the names of 20,000 files, git status, and a C build. In turns. And what many shares and others' dirty

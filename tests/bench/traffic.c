@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Moves bytes for network.py: outside, in a sandbox, and in what its peers make, by the same code.
  * Without privilege.

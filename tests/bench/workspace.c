@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copy-on-write sandboxes over a tree of 100,000 files: what making one takes beside one without
  * shares, one over an empty directory and one with the same tree as a writable share; and how soon

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan as a captured decider may send it: root must get by with any bytes, and admit none that
  * the policy does not allow. */
 #include "helper/plan/admit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzing what verifies records: segments and a state of whatever bytes, the lines of which may be
  * made to fit their chain. libFuzzer. What is told never ends in a report of something whole that

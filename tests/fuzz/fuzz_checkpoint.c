@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stores of checkpoints: any bytes in the pages of one. It is told what is wrong, or everything can
  * be asked of it; what is read is sound.

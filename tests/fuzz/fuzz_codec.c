@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzing the codec, both ways: the first byte chooses, the rest is a body or the bytes of a
  * struct.

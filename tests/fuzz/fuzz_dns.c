@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzing DNS: whatever is answered, in however little room, is whole, and repeats the question.
  * libFuzzer. Nothing tells it what the C library looks for in a message: of two bytes before one,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzing the envelope: what is read must be written to the same bytes, and fit what a signature
  * covers. libFuzzer. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzing what yett-audit takes of a sandbox's stream: events of whatever bytes, as a captured
  * init, dialer or supervisor could have sent them, and of what length they like. libFuzzer. What is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as the image of a policy: what yett-policy could say if it were captured. It is
  * refused, or every pointer of the policy can be followed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is in force of request, grant, profile and ceilings: what a second implementation says, and
  * never more for less. */
 #include "tests/support/intersecting.h"

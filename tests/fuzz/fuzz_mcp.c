@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzing the Model Context Protocol: whatever a client sends, each line of what it hears is a
  * message, a POST has one end, and all is gone with its stream. libFuzzer. There is no helper, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules of networks. Any text: it is refused with what would do, or its canonical text is the same
  * rule. Any bytes as a list: they are refused, or each record is a rule that a text has too, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any text as a policy file: it is read or refused with a line, never more than that.
  *

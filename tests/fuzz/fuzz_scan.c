@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code of any language, the first byte says of which: each token lies in the code, behind the one
  * before, in a line that is not before its; and what is found is of the table, in a line that there

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What happens in the guest: the tests of this run, one after the other, and the way of their results out of it.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 The service as its packages install it, and the two users who call it: for the tests of tests/guest.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """
 What the guests found out about each layer alone (test_each_layer.py), put together.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Which tests run in the guest, in which order, and with which LSM. Read by `run` outside and by inside.py.
 

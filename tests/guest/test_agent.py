@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett-agent as its package installs it: on a pipe, as an MCP server, and by the socket of a user's own service manager."""
 import http.client
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shipped AppArmor profiles, enforced: that they are in force, in nobody's way, and not to be left."""
 import json
 import os

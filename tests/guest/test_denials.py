@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the policies refused while all other tests ran: nothing but what hostile tests tried. Runs after them."""
 import re
 import unittest

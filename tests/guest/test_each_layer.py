@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Which layer stops which attempt when it is the only one on: each attack of the table (tests/support/attacks.py) that is measured, with nothing in its way,
 with each layer alone, and with all. In the guest, and without what harms the machine anywhere else.

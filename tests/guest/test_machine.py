@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That the guest is what it was made for: otherwise the other tests would prove something else."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The network of sandboxes by the installed service: with labels enforced, and the units' restrictions."""
 import contextlib
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the packages install, and that it works at once for an ordinary user."""
 import os
 import stat

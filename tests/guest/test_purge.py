@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Removing and purging, with a sandbox alive. The last test of a run: the service is gone after it."""
 import os
 import subprocess

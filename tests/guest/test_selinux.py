@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shipped SELinux module, enforcing: that everything has its domain, and that two sandboxes cannot reach each other."""
 import json
 import os

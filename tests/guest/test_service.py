@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The installed service while sandboxes run: stopped, started, upgraded; and the kernel's limits as systemd's cgroups have them."""
 import contextlib
 import glob

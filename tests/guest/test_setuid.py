@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The installed helper made set-user-id as docs/admin.md says, on a host with systemd, cgroup v2 and the LSM of this run."""
 import grp
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two users with different grants and many sandboxes each: the ceilings hold, and neither sees or slows the other."""
 
 import installed

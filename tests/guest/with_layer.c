@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * with_layer LAYER PROGRAM [ARGUMENT…]: runs the program with exactly one of a sandbox's layers of
  * defence around it, as root and on the host: nothing else is between it and the machine.

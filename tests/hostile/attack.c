@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See attack.h. attack GROUP    runs those of "command", "layer" or "builder": a line "NAME RESULT"
  * for each, "works", the name of an errno or of a signal, or "untried" for what harms the machine,

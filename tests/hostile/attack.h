@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The corpus of attacks: tables of what code may try that is not trusted, each a function that
  * returns 0 when it worked. It really does what it tries, looks whether it worked, and undoes it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See attack.h: what init could try while it builds, with the capabilities that building takes
  * (helper/plan/order.h) and the descriptors that init is started with. $ATTACK_DIR is a share that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See attack.h: files that must not come to be, and files that must not be seen or changed. */
 #include "tests/hostile/attack.h"
 

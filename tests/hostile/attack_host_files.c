@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See attack.h: files that were not shared, and what must not come to be in a directory that was.
  */
 #include "tests/hostile/attack.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See attack.h: the kernel's own files, by which the machine is seen and steered. */
 #include "tests/hostile/attack.h"
 

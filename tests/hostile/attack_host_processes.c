@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See attack.h: what is done to a process of the host, by its number there. */
 #include "tests/hostile/attack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See attack.h: sockets and other ways between processes, and terminals. */
 #include "tests/hostile/attack.h"
 

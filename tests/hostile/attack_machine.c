@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See attack.h: system calls that change what a process sees, or that reach far into the kernel. */
 #include "tests/hostile/attack.h"
 

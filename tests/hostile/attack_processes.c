@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See attack.h: what one process does to another that is not its own. Inside, the other one is
  * PID 1. */
 #include "tests/hostile/attack.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See attack.h: sockets of other kinds than a program needs, and ways out that nobody listens on.
  */
 #include "tests/hostile/attack.h"

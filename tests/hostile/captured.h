@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the captured yett-front and yett-dialer share: which attack it is, by a rule for a name that
  * says so, as in "hostile-MODE-at-NUMBER.example"; and system calls that their filters forbid. For

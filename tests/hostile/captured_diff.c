@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A library that is loaded into yett-diff in front of libgit2, as if that had been captured by what
  * it reads: it does what the environment says, and tells on the standard error output that it

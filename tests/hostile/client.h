@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of the client that lies: each file has its tests in an array, and test_client.c runs
  * them as one group.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client that misbehaves as a peer: it does not read, does not go on, dies, or comes a thousand
  * times. See test_client.c.

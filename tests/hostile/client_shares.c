@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client that lies about what it shares, and about where. See test_client.c.
  */

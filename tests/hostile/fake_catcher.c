@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-init whose catcher (programs/init/build/ports.c) was captured: it does what the first port
  * of its rules says, in the place of making what the front listens on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-decider that its client has captured: the real one, but for what it asks its monitor for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A yett-decoder that was captured, or is broken: honest until a request's host name says
  * "hostile-MODE".

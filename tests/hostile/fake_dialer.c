@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-dialer that a sandbox, or the internet, has captured: the real one up to where it has locked
  * itself down, and then an attack (captured.h) on who started it, until it is ended.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-files as a hostile sandbox would have it: inside it answers as the path of the request says
  * ("/tmp/fifo": with a FIFO), outside it becomes the real one. `fake-files archive NAME` writes one

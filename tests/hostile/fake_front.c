@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-front that a sandbox has captured: the real one up to where it has locked itself down, and
  * then an attack (captured.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A yett-init that is the attacker's: it does to its supervisor and to its client what
  * YETT_TEST_INIT says.

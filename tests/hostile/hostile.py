@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the hostile tests share: tests/support/yett.py, more programs, what C lays out, and cases that are made from tables."""
 import ctypes
 import os

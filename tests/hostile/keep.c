@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client that keeps its connection: it asks what it reads, a line each, and says "ok", or the
  * code and message of the refusal. The sandbox that it made or attached to last is the one that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See layouts.h. As root, in the test's process. */
 #include "tests/hostile/layouts.h"
 #include "helper/plan/plan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is laid out in C, for tests in Python: no test repeats a struct. hostile.py calls these by
  * ctypes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What takes an hour to close: the means of whoever wants another to be busy with that. For
  * programs of these tests.

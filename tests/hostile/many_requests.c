@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Asks the helper for this and that, as a seed has it, and says what came of it: for
  * test_records.py, which compares that with the audit. Arguments: SEED COUNT Prints for each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A library that an attacker has loaded into programs: it leaves a mark where the environment says.
  * With their privilege. */
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 /run/yett/sandbox.json, attacked by commands: as nobody in particular, as root inside, with every capability there is, without init's filter
 and Landlock, so that what is mounted is seen to hold alone. None of them changes what others read there, or puts another one in its place.

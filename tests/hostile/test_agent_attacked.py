@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett-agent, of which other accounts, programs inside sandboxes and the files that it reads make what they can."""
 import contextlib
 import http.client

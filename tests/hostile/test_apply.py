@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Attacks on yett apply: a store, a source and a journal that are made to have it write elsewhere, follow a link, make a set-id file, or hang.
 """

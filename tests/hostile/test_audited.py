@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 The audit when processes of the helper's die: whoever dies, and at whatever step, a sandbox that was made is written down, and so is its end;
 and nobody was handed one that is not on disk.

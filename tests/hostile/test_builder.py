@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 An init that is the attacker's from its first instruction, with all that building takes. The attacks run outside as root in
 namespaces of its own, where each must work, and in the place of init (tests/hostile/fake_init.c), where none must: it has a

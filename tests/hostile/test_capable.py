@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Commands that keep every capability there is: none of them reaches what the sandbox itself is made of, since its namespaces belong to
 another user namespace than theirs. With init's filter and Landlock, and without, so that the namespaces alone are seen to hold.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client that lies: an ordinary user with an enrolled key, against a running service.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs tests/hostile/client, a client that lies, as an ordinary user against a service; it writes TAP itself."""
 import os
 import shutil

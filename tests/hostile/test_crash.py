@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A process dies at the worst moment: each of them, at each step of the set-up, and in every order while a command runs.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The deaths of test_crash.py, where supervisors are used again, and made ready for what the user will most likely want."""
 import test_crash
 

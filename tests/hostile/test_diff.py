@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Attacks on who looks at what a copy-on-write sandbox changed: a store that was made by hand for that, names and contents on a terminal behind
 a pager, and the program that reads it all, captured.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Attacks on the way in: connections without number, by one account, by the many ids that it has in a user namespace, and by one that comes
 and goes. None of them costs others more than a moment.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Programs in the place of yett-decider, yett-decoder, yett-init, yett-policy and yett-reader that are the attacker's: what they do ends their own connection or
 sandbox, with an error that a person can read, and nobody else's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A sandbox that lies about its files, against libyett as an ordinary user: what runs inside as
  * yett-files is fake_files.c. Started by tests/support/yett.py. Archives are first given to tar(1),

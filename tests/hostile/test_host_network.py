@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 The network of the host, attacked: from inside, by a client that was locked into a network of its own, and by what hears the client when that
 is captured.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What Landlock alone stops. init runs without mounts, without a network namespace and with files
  * that anybody may change, so that nothing else is in an attack's way: with the layer left out each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Each layer alone: what one of them stops while another one, that would stop it as well, is left out. Init is that of the
 tests (tests/support/layers.c), which otherwise is the installed one; the profile says what it leaves out.

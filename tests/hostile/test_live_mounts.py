@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Mounts of a sandbox that runs, attacked: processes that die meanwhile, and commands that move the place.
 

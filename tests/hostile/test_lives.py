@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Attacks on sandboxes that outlive their connection: on what is known of them, on the ways to their supervisors, and by clients that
 attach without end, do not read, or die.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A network with an allow-list, attacked: from inside, by what serves it when that is captured, and by a death at the worst moment.
 """

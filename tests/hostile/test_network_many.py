@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Many sandboxes with a network come and go, fifty at a time, and of some a process is killed while it makes them, or while they live. Nothing
 is left of any: what each had is looked for afterwards by its number.

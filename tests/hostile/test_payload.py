@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A payload that tries to get out. The same attacks run three times: outside as the same user, outside as root in
 namespaces of its own, and inside. Each must work where the table says it does, or it would show nothing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 The audit against what clients saw: many requests of all kinds, by several clients at once, of which some are killed, as are deciders. Each
 request that was granted has one record of that, and each that was refused has one of its refusal.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a hostile sandbox does to who serves its ports and sockets: each attack first where nothing keeps it from working."""
 import array
 import contextlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one command is kept from by its own restrictions. init runs without mounts and without a
  * network namespace; the files are the command's own, so that without the restriction each attack

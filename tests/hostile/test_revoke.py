@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Clients that hold on to what was taken away: connections that are older than a policy, than the service, or than the removal of a key;
 and what one user can write into the log of all.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A payload that tries to get out of a sandbox that an ordinary user's own helper has made, without root anywhere; and processes of
 it that die.

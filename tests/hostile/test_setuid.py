@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 The set-user-id helper is executed by an attacker: with a hostile environment, descriptors, limits, signals, a tracer, links,
 control groups and namespaces. Each attack is first seen to work on a program that does not defend itself.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What sandboxes share they can talk through, and disturb: the inodes of system directories and of read-only shares. Each attack
 is made from a profile that shares them as they are, where it has to work, and from one that has overlays of its own in front.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Sockets as standard streams: a socket belongs to the network namespace in which it was made, and who holds it may connect it elsewhere.
 The attacks first where nothing keeps them from working: without a sandbox, in an empty network namespace.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Attacks on copy-on-write sandboxes: files of others that an overlay would copy, marks in its layers that were made by hand, and a store that
 changes while a sandbox is made over it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The refused messages of protocol/vectors, for sending them to the real helper.
  *

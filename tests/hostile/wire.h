@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The client's half of the protocol, for a client that lies: every part of a packet can be had
  * wrong.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """
 Whether `make check` finds faults: applies those of faults.py one by one, and runs tests until one fails.
 

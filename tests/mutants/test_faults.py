@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The list of seeded faults fits the code as it is. Usage: test_faults.py BUILD. Writes TAP."""
 import os
 import sys

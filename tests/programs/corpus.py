@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Programs that nobody wrote for this project, and what becomes of each in a sandbox: one row a program.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a command on a terminal of its own and answers what it says: dialog.py COMMAND [EXPECTED ANSWER]…  Answers have Python's escapes."""
 import fcntl
 import os

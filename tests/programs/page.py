@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/programs.md: the corpus with a verdict for each program."""
 import os
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """
 Runs the corpus: each program on the host, then inside by the service and without root, and compares with its verdict.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* admit_unpack() of a struct of any bytes and any length, by EVA: nothing outside of it is read or
  * written to, also by memmove(3). */
 #include "tests/prove/models.h"

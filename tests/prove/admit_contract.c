@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * admit_unpack(), by WP: of a struct of any bytes and any length that is said to have come, what it
  * accepts has its counts within their bounds, steps of kinds that there are, and parts that lie

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * envelope_read(), by WP: its contract holds for every packet of every length. What it takes for
  * granted of envelope_copy() and envelope_kind_is_known(), which copy bytes into numbers and go

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * envelope_read() of any bytes and any length, by EVA: nothing behind the packet is read, which
  * ends where its buffer does.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How intersect() takes the lesser of two numbers, by WP, for all values: narrow() leaves a bound
  * that is within the one before and within what was said, and one of them; and where either is

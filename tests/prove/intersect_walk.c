@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * intersect() over grants, ceilings and a profile, by EVA: each row of its table reads the number
  * that it names, and whoever says a bound is not passed over.

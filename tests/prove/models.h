@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What stands in a proof for functions that fill in an error for people: they give back its code,
  * and nothing looks at the rest. And for what the compiler has and Frama-C 25 has not.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Proves with Frama-C what `proofs` lists, and that each proof fails where the source has a mistake: docs/security-tests.md, "Proofs".
 
 Usage: run.py [NAME…]. The last line tells how many were proven and how many mutants were found; the status is 0 if that is all of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What reads numbers as people write them, by EVA: any text of up to TEXT_MAX bytes, which ends
  * where its buffer does. Nothing behind it is read, nothing is used that was not set, and no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What a change that lands has touched, and whether all of check-all is due: from git, and from the counter in .ci/landing.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Which suites a change can affect, by the files that it touches. CI runs what these have in check-all beyond check; a file that no row
 names feeds all suites. A change of this table, or of the runner, makes CI run all.

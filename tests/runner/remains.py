@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What a run of the tests leaves behind on this machine, by its own marks alone: other runs may be under way. Runs as root.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What a test program said, as cases; and how a run is told. Decides; runs nothing.
 

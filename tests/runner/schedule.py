@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Runs suites side by side, each apart from the others, and again those that failed: one after the other, with nothing beside them.
 

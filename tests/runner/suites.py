@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The suites that a build tree has, as meson knows them, and those of a target. Decides; runs nothing."""
 import dataclasses
 import json

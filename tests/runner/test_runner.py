@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """
 The runner of the tests, against suites that are made for it: one that fails once, one that hangs, one that leaves something behind.
 

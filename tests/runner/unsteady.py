@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Tests that failed once and passed when they were repeated: tests/unsteady.json lists them, each with the day on which that was first
 seen and what is known of the cause. A list that only grows would make failing tests normal, so that an entry has two weeks.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who may include what. Dependencies point one way: cli → libclient → protocol, base ← helper ← programs."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What nm(1) and readelf(1) tell of a linked program or an object file."""
 import functools
 import json

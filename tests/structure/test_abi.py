@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That programs which are compiled already go on: each library against its .abi file: test_abi.py SOURCE_ROOT BUILD_ROOT SANITIZERS.
 
 How to change such a file on purpose is written in tools/renew-abi. TAP.

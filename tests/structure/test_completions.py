@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What shells propose: test_completions.py SOURCE_ROOT BUILD_ROOT
 
 Real shells read the scripts as they are installed. bash and zsh sit on a terminal, where keys are typed: all that fits is inserted into

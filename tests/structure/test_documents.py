@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must hold of the documents in Markdown: test_documents.py SOURCE_ROOT BUILD_ROOT
 
 That the files, headings, tests, options, lines of the policy and lines of examples that they show or point to are there. TAP.

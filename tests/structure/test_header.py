@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must hold of yett.h and yett-checkpoint.h for the programs that include them: test_header.py SOURCE_ROOT BUILD_ROOT VERSION SANITIZERS CC…  TAP."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """That the manual says what the programs and tables say: test_manual.py SOURCE_ROOT BUILD_ROOT
 
 Pages are read as a terminal shows them. TAP.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 The SELinux module in the whole policy of Debian 12: that it compiles, and what must never be allowed: test_selinux.py SOURCE_ROOT
 

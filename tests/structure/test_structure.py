@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must hold of the sources and of the linked programs: test_structure.py SOURCE_ROOT BUILD_ROOT CC…
 
 Each check that looks for something bad is also run on something that has it, so that it is seen to find it. TAP.
@@ -41,13 +42,13 @@ COMPILES = re.compile(r"^(cfg_|seccomp_|filter_emit$|parse_text|settings_|compil
 LOOKS_UP = re.compile(r"^(own_keys_|f?get(pw|gr|sp)(uid|gid|nam|ent)(_r)?$|getgrouplist$|initgroups$)")
 
 # What a program does that builds sandboxes. The decoder must not even have the code for it.
-OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|authorize|template_start|identity_|share_(start|check)$|builder_|build_run$|attach_|cgroup_|reserve_"
+OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|authorize|template_start|identity_|share_(start|check)$|forker_|build_run$|attach_|cgroup_|reserve_"
                   r"|crypto_sign|cfg_|capng_|seccomp_load)")
-PRIVILEGED = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_load|authorize|template_start|identity_|share_(start|check)$|builder_|cgroup_|reserve_|spawn$)")
+PRIVILEGED = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_load|authorize|template_start|identity_|share_(start|check)$|forker_|cgroup_|reserve_|spawn$)")
 BUILDS = re.compile(OURS.pattern + r"|^(setns|unshare|mount|pivot_root|open_tree|move_mount|execve|fork|socket|open64$|openat64$)")
 
 # What the decider asks its monitor for, and may not be able to do itself.
-OF_THE_HELPER = re.compile(r"^(privilege_|setup_|supervisors?_|monitor_|listener_|policy_load$|template_start|identity_|share_(start|check)$|builder_"
+OF_THE_HELPER = re.compile(r"^(privilege_|setup_|supervisors?_|monitor_|listener_|policy_load$|template_start|identity_|share_(start|check)$|forker_"
                            r"|cgroup_|reserve_|registry_|capng_|keys_find$|reader_|own_keys_)")
 
 # What judges a request, and what proves who asked.
@@ -303,6 +304,13 @@ class Sources(unittest.TestCase):
         if done.returncode not in (0, 1) or not sources:
             raise AssertionError(done.stderr)
         return sorted({os.path.relpath(line.split(":")[0], root) for line in done.stderr.splitlines() if " error: " in line})
+
+    def test_each_source_names_its_licence(self):
+        endings = (".c", ".h", ".py", ".js", ".mjs", ".css", "meson.build")
+        sources = [path for path in sorted(pathlib.Path(ROOT).rglob("*")) if path.name.endswith(endings) and
+                   not path.relative_to(ROOT).parts[0].startswith((".", "build")) and path.is_file()]
+        self.assertGreater(len(sources), 1000)
+        self.assertEqual([str(path) for path in sources if "SPDX-License-Identifier: Apache-2.0" not in path.read_text(encoding="utf-8")[:200]], [])
 
     def test_the_sources_are_as_clang_format_writes_them(self):
         self.assertEqual(self.unformatted(ROOT), [])

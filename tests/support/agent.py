@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Asking yett-agent, by whichever way."""
 import json
 import os

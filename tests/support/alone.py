@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """
 Runs one test program apart from all others, as root: in namespaces and with folders that nothing else on this machine sees.
 

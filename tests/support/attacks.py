@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 The corpus of attacks, one row for each: what it tries, what stops it, and where that is shown. What each does is in
 tests/hostile/attack*.c; docs/security-tests.md shows this table, and tests/structure/test_documents.py holds both to it.

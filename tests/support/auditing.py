@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett-audit with a listener that tests play."""
 import contextlib
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a system call filter on made-up calls, so that a test can ask it what no process could try.
  *

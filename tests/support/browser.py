@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A headless Chromium that tests drive through chromedriver: W3C WebDriver, spoken over HTTP (https://www.w3.org/TR/webdriver2/).
 

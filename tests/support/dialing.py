@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A rig for yett-dialer: the real one, a front and a supervisor that tests play, and a network of its own to reach.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small file system in a file, mounted in a test's folder: it can lose its power, be full, or have a quota."""
 import ctypes
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A front of a sandbox's network without the sandbox: a network namespace of our own, in which everything is caught, and us as the dialer.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The other reached_step(): what the crash tests' helper and init link instead of base/reached.c.
  *

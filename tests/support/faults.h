@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is to happen at a named step of a program that links faults.c: memory that the program and
  * the test have in common.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The other reached_step(): of a program that ends, or fails, at one of its steps, which have no
  * names but numbers.

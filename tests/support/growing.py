@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Limits of time that must not be over before what they limit has begun. A slow machine gets longer ones.
 """

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See init_sandbox.h. As root: makes namespaces and cgroups of its own, and removes them. */
 #include <setjmp.h>
 #include <stdarg.h>

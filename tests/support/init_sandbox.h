@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-init alone, for tests: the real program in a user and a pid namespace, started as its
  * builder starts it, with the test as both supervisor and client. Needs root. A helper that fails

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cases for intersect(): policies, profiles and requests of few small numbers, so that ties and
  * equal bounds are common, each made of bytes; what must come of each, worked out plainly and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Programs in each language that code may come in: what they do is the same, so that tests can go over all of them.
 

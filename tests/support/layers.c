@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The other layer_is_on(): what the layer tests' init links instead of programs/init/layer.c.
  *

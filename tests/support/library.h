@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What tests of libyett against a real service share: the error of the last call, which fails a
  * test with what the library said. */
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A client of the Model Context Protocol that says whatever it is told to, line by line, on the standard library alone.
 

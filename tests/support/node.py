@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Packages of npm that tests use, in the versions of tests/agent/package-lock.json, and the node that runs them.
 

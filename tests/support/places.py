@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Numbers that test programs have for themselves on this machine: of one come the names of users and control groups, ranges of ids, folders.
 

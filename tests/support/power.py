@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Power cuts: what a program did to the files of one folder, as strace(1) saw it, and what may be left of them when the power fails.
 

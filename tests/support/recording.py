@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The records of an audit, in the folder that a policy names."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 SELinux labels for what the tests make themselves: where the module of selinux/ is loaded, a copy of a program that has another
 label would not get into its domain, and the tests would show nothing of the policy.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett-agent serve, and clients of it."""
 import contextlib
 import http.client

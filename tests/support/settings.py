@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Settings of the whole machine that tests change for a moment.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A set-user-id helper, installed where it looks for its programs, and processes that start it with what they like.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets that can reach others than one peer, of each kind, for tests of who may hold them. */
 #pragma once
 

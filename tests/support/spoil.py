@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Spoils a copy of intersect.c in one place, as somebody might who changes it: spoil.py NUMBER SOURCE COPY.
 

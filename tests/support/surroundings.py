@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the attacks of tests/hostile/attack*.c look for outside, and the variables that say where that is."""
 import array
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What `make check` leaves to `make check-all`, and why. Each feature and each defence is touched by `make check`; what is here is the
 same again: another way of starting where that decides nothing, every step where one of each kind is enough, what takes a browser or a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How long a test in C waits for an event: as long as the runner of the tests found by measuring
  * the machine (waiting.py), and a minute where nobody measured.

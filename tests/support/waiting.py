@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 How long a test waits for an event: far longer than this machine needs at its present load.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tests of copy-on-write sandboxes share: a source, a place for stores, and how to look at all of a tree."""
 import ctypes
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A world to connect to, of our own: `world.enter()` as the first thing a test does, and it runs in namespaces of its own, with this machine's
 files. Its network has this host and one other machine, with public and private addresses, on which servers run; names are in an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 The harness of the system tests: a service of our own, ordinary users, and what is left when it is over.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tells yett-audit, as root's processes do. Arguments: the socket; then nothing, and each line of
  * standard input is a record, answered for on standard output by an errno; or CLIENTS and COUNT,

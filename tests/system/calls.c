@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls as programs make them, one after the other: "NAME ANSWER", where the answer is ok or
  * the name of an error.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Puts checkpoints, and says so of each when it is put; or looks at all that a store has.
  *

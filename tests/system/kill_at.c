@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded: ends its process, as SIGKILL does, right before the call of a number that changes
  * names, modes or times in a directory, where YETT_TEST_KILL_AT has the number, or has it stand

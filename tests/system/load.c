@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client that does what it reads, a word a line, in one sandbox, and says "done" when all of it
  * came out right: "row N": N commands one after the other, their outputs kept; "all N": N commands

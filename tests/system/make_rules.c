@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes what the processes of a sandbox's network are started with, as yett-decider and the
  * supervisor make it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A name service as a captured or broken one is: by the first label of the name it tries what it
  * should not, and answers 11.0.0.2 if that worked, else 11.0.0.3. Loaded by yett-resolver under the

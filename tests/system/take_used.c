@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Takes a snapshot of a store that is used: take_used ID NAME. That nothing changes in it meanwhile
  * is up to who calls. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """/run/yett/sandbox.json: commands are told what their sandbox is, as their client is told, and nothing of the host."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett-agent, asked by yett tool: what operations answer, and what they leave."""
 import base64
 import json

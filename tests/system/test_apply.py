@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett apply: what a copy-on-write sandbox changed, taken over into its source: all of it or nothing, whatever comes in between."""
 import ctypes
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The audit, by the real helper: who was given what, and what becomes of a sandbox that cannot be written down."""
 import contextlib
 import json

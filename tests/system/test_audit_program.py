@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett-audit itself: what it writes of what it is told, what it answers, and where it goes on. The tests are its listener and its tellers."""
 import concurrent.futures
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 yett audit: what verification finds of what somebody did to records, what a captured yett-audit can still do, and how records are shown.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What system calls answer inside, beside what they answer outside: docs/differences.md says which differ, and why."""
 import os
 import re

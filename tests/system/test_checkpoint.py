@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett checkpoint, and libyett-checkpoint with several processes and full disks. Nothing of it asks the helper."""
 import base64
 import contextlib

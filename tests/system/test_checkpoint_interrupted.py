@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """libyett-checkpoint with kills and power cuts at any moment: what was acknowledged is there."""
 import os
 import random

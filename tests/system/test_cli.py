@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command `yett run` as a user meets it: exit codes, streams, signals, what is shared, and what is refused."""
 import fcntl
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands of a sandbox by their ids, their outputs kept or streamed, and their input, on libyett
  * against a real service. */
 #include "tests/support/library.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Core files of commands (--core): where the kernel writes them into the sandbox, and nowhere else."""
 import glob
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett-dialer and yett-resolver: what a sandbox reaches by them and what not, with a front and a supervisor that the tests play."""
 import contextlib
 import errno

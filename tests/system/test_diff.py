@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett diff: what a copy-on-write sandbox changed, told from its store and the source, both of which may be hostile."""
 import base64
 import json

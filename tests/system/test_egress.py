@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The front of a sandbox's network (yett-front), by real connections and programs in a namespace of the test's. The dialer is the test."""
 import concurrent.futures
 import contextlib

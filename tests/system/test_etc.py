@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 /etc, /opt and what else of the host is shown: as it is now, and as anybody may read it, with a few files that are the sandbox's own.
 

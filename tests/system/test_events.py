@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What sandboxes use, and what happens in them, as their user is told."""
 import json
 import os

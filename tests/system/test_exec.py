@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of a sandbox that stays: in the background, listed, waited for and killed, by other programs than their own."""
 import contextlib
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a real sandbox through libyett, as an ordinary user: started by tests/support/yett.py.
  */
 #include "tests/support/library.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commits that were made in a copy-on-write sandbox, taken over by yett git fetch; and a repository inside that would rather do more."""
 import hashlib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The network of the host, as who uses it sees it: what it reaches, who may have it, and that the next sandbox has its own again."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands in a sandbox of yett-init alone: what they are, what they leave, and what init says of
  * them. */
 #include <setjmp.h>

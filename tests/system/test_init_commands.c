@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What yett-init knows of commands that others ask about: by their ids, from any channel, with the
  * outputs that it keeps. */
 #include <setjmp.h>

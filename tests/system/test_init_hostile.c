@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* yett-init against clients that lie, stop reading or die, and starts that fail. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a command sees and is in its sandbox, and what the host sees of it."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs of a shell on a terminal that the test plays: what users of ssh and docker expect of `yett run` in the background, when it is
 suspended, in pipelines, and when it is to end."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys of the administrator's folder: what is said of one is true of the files as they are, whether yett-policy could read them or not."""
 import base64
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Labels: that they are in force where they can be, and that nothing starts without one that the policy requires."""
 import json
 import os

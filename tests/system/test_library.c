@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libyett against a real service, as an ordinary program uses it: started by tests/support/yett.py
  * as a user. */
 #include "tests/support/library.h"

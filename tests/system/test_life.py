@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sandboxes that live: names, labels, listing, attaching, pausing, time limits, and ends, across connections and listeners."""
 import os
 import shutil

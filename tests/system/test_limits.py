@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits bite: the kernel stops what goes too far, it is reported by name, and the helper serves on."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett mount, yett unmount and yett refresh: shares of a sandbox that runs, by the policy, and what protects from them."""
 import os
 import re

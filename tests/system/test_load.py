@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A session under load: nothing is lost, and no process of it has more descriptors or memory afterwards. Counted before and after.
 
 YETT_TEST_FLOW_SECONDS=60 lets the output of 10 MB a second flow for as long; by default it is a shorter time.

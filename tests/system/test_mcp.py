@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`yett-agent mcp`, spoken to line by line: what clients ask for, what they should not, and what is left when they are gone.
 
 The clients that others wrote are those of test_mcp_clients.py."""

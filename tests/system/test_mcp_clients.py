@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clients of the Model Context Protocol that others wrote: the SDK's, of its default and its newest revision, and the inspector's command
 line, with the server that they start."""
 import json

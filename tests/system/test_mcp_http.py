@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Model Context Protocol over HTTP: its conformance scenarios as far as they apply, and the SDKs' clients.
 
 The scenarios that want certain tools of a server, prompts, sampling and the like do not apply: Yett's tools are its operations."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways to start the helper, the privilege of each of its processes, and lives that outlast the service."""
 import contextlib
 import json

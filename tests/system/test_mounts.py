@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """/mnt/memory, which is there for the next sandbox too, and /mnt/session/outputs, which is collected at the end."""
 import os
 import stat

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that make user namespaces of their own (nested_userns), as sandboxes do that programs bring."""
 import json
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A network with an allow-list, as who uses it sees it: the real programs, and a world to connect to."""
 import contextlib
 import os

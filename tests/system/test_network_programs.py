@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Clients that nobody here wrote, and that know of no proxy, in a sandbox with an allow-list: each reaches the name that is allowed and is
 refused for another one. Their servers are on the other machine of our world, and have certificates of an authority of our own.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Performance events of commands (perf_events): their own, where the host lets users have any."""
 import errno
 import os

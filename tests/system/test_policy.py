@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The policy in the hands of its administrator: profiles, grants, keys, checking, and loading anew."""
 import json
 import os

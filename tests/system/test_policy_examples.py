@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Policies that are tested before they are shipped, yett policy test; and what is in force for somebody, yett policy show."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs of every kind notice little of the sandbox: each test would pass as well outside, for the same user."""
 import os
 import shutil

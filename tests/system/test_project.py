@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 A real job, in a copy-on-write sandbox over a clone of this project: it is built there and tested, changed and committed; then one directory of the
 changes is applied, the commit fetched, and the rest rolled back.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many sandboxes and requests a user may ask for in a minute: whatever connections, and however the helper was started."""
 import os
 import struct

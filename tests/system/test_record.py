@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What happens in sandboxes, written down by yett-audit where the policy says so: commands, connections and denials."""
 import os
 import signal

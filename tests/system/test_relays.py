@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ports and sockets that a client serves: real programs on both ends, what is refused, and that one does not hold up others."""
 import contextlib
 import os

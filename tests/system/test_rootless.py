@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 Personal mode of an ordinary user, without root anywhere: what holds as elsewhere (the cases of test_inside.py), what differs,
 what is refused, and what is said of it.

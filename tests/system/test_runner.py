@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """run_code: each language's programs, what goes wrong with them and in which words, files, kept state, and what is refused."""
 import itertools
 import json

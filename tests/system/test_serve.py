@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """yett serve, asked by clients that nobody here wrote, and by such as do not keep to the rules."""
 import concurrent.futures
 import contextlib

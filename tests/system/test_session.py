@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sandboxes that are suspended and made again: sessions, by the command alone."""
 import fcntl
 import json

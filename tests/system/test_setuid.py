@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The set-user-id way to start: it serves as a service does, each of its processes states its privilege, and nothing stays."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 What README.md and the guides show is run here, by an ordinary user with the service: the commands of a page, in their order, but for those that a
 table leaves out with the reason. Each has to print what the page shows, but for what differs each time: times, and sizes of what was compiled.

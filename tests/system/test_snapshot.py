@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Snapshots of stores: while a sandbox works on one, and what is left where something comes in between."""
 import contextlib
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sockets of the host that a grant names and a client shares: what is reached through them, and what is refused."""
 import contextlib
 import json

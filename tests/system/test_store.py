@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stores of copy-on-write sandboxes, used again: a sandbox that goes on where an earlier one stopped."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands with a terminal of their own, `yett run -t` and `yett shell`, on a terminal that the test plays."""
 import contextlib
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`yett top`, on a terminal that the test plays."""
 import json
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """
 The web view of `yett serve`, in a headless Chromium that clicks and types, as the ordinary user whose sandboxes they are.
 

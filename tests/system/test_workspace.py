@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Copy-on-write sandboxes: what is changed inside, where it is kept, and that the source stays as it is."""
 import os
 import socket

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A helper and an init that a test plays itself: packets queue in a socket pair, so an answer can
  * be put there before it is asked for, and no thread is needed.

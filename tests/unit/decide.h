@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A policy, a peer and a request for the tests of authorizing and planning.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See fake_helper.h. */
 #include "tests/unit/fake_helper.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A helper and its init in one unprivileged process, for tests of the command: it answers every
  * request on descriptor 3 and runs the commands itself, without any sandbox.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What yett-decoder prints of a plan, for tests that link its printer. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who a grant names, where a name service answers, and where it fails: getpwnam(3) and its like are
  * this test's own. */
 #include <setjmp.h>

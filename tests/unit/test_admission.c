@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whose turn it is to have a connection served, by a clock of the test's own. The rest of
  * admission.c is hostile-door's. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What root makes sure of before it carries out a plan that the decider has made: each single
  * deviation from what the policy and the kernel say is refused, and the honest plan, to begin with,

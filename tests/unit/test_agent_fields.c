@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of fields: what passes, what is refused and how, and the schemas that say the same. */
 #include <setjmp.h>
 #include <stdarg.h>

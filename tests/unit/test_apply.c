@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What yett-apply decides of changes: the order of its steps, what conflicts, which names are
  * protected; how it reads a journal; and what a new file has of the one that it replaces, on a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The chain of the audit, its state when a write was cut short, torn pieces, what users are charged
  * for, and members of lines. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What of a request the policy allows, and how a refusal reads. */
 #include "base/net_rule_parse.h"
 #include "helper/plan/admit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is read of a sandbox's groups, from files as Linux writes them for cgroup v1 and v2, and
  * what limits are written to them. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stores of checkpoints, in memory and in a file: the same of both. What only files have is in
  * test_checkpoint_file.c. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of stores: where they are, what is none, and what is damaged. Others' users, processes and
  * disks are in tests/system. */
 #include <setjmp.h>

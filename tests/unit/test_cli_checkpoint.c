@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Times on the command line of yett checkpoint. The rest of it is in
  * tests/system/test_checkpoint.py. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which operand of `yett cp` is a path of a sandbox. */
 #include <setjmp.h>
 #include <stdarg.h>

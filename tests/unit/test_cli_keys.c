@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Enrolling a key under a name. */
 #include <setjmp.h>
 #include <stdarg.h>

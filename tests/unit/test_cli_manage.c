@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The filters of `yett ps`, and the options about a sandbox's life. */
 #include <setjmp.h>
 #include <stdarg.h>

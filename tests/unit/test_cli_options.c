@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options as tables: parsing and help follow the same one. */
 #include <setjmp.h>
 #include <stdarg.h>

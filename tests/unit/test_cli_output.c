@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is printed: harmless text, valid JSON, sizes and times for people. */
 #include <setjmp.h>
 #include <signal.h>

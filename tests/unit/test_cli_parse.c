@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shares, tmpfs and paths as they are written on the command line. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ports and sockets as they are written on the command line. */
 #include <setjmp.h>
 #include <stdarg.h>

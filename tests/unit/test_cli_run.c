@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett run` from its options to its exit code, against a helper that is played here: a copy of
  * this program, which libyett executes, answers every request and runs the commands itself, without

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's terminal, played by a pty: raw, as it was, and the pure parts. */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `yett top` shows, without a screen: order, selection, histories and plots. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Commands of the library against an init played here. */
 #include <fcntl.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Key files and signers: made once, for their owner alone, and read only as such. */
 #include <setjmp.h>
 #include <stdarg.h>

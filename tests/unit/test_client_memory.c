@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What yett_free() frees: run with valgrind or a sanitizer, this says that nothing is lost or freed
  * twice. */
 #include <setjmp.h>

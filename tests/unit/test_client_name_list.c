@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of names: what is read of the administrator's and of the user's, and what is none. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Structs of options of other versions of the library: what is too short, too long, or has no size.
  */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The connection of the library, and asking for a sandbox, against a helper played here. */
 #include <endian.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the library asks an init about commands by their ids, against one played here. */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ports of a sandbox, and what is relayed, with an init and a helper that the test plays: what init
  * sends is used as what it is, or not. */
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which helper the library would execute, and how. */
 #include <fcntl.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a command may hold as its streams. */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stores: which names a glob is of, and texts of "info". */
 #include <setjmp.h>
 #include <stdarg.h>

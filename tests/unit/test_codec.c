@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The codec against structs and bytes that no honest peer would make. The vectors say the rest. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dates of UTC, read strictly and written. */
 #include <setjmp.h>
 #include <stdarg.h>

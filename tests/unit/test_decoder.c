@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The real yett-decoder (in $YETT_LIBEXEC), and decoders that lie: this program, executed by that
  * name with a lie for its empty_dir.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor's answers to forbidden system calls, and what it tells of them. setup/ and the
  * followers are played here. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The dialer's parts as far as they need no host: what the front may say, what is merged of what is
  * told, names in flight, its filter. */
 #include <setjmp.h>

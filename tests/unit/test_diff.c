@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What yett-diff decides of names, modes and wanted paths, and how it writes paths. */
 #include <setjmp.h>
 #include <stdarg.h>

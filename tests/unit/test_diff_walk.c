@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What yett-diff finds in real directories: several layers with whiteouts and marks, over a source;
  * and what of it was renamed. */
 #include <fcntl.h>

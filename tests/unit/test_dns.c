@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DNS of the front: which queries are understood, refused or dropped, and that the C library reads
  * every answer as it was meant. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a directory to its end, and an error on the way, which is not its end. */
 #include <fcntl.h>
 #include <setjmp.h>

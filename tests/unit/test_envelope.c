@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fixed part of packets, and the bytes that signatures cover. The vectors say what is refused,
  * and why. */
 #include <setjmp.h>

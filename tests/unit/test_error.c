@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Codes, reasons and their texts. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fake addresses: each stands for one name and for ever, there are 65,520 of them in each half, and
  * they cost what is said. */
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* yett-files by itself, outside of any sandbox: what it is asked, and what it keeps itself to. */
 #include <setjmp.h>
 #include <stdarg.h>

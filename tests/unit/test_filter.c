@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The emitter of filters: what its programs say, against the verdicts that they are made of, and
  * against the programs that libseccomp makes of the same tables.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan becomes where the helper is not root's: what is refused, what is left out, what is
  * said of it. */
 #include "base/net_rule_parse.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packets and descriptors over a real socket pair. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of what the front of a sandbox's network does without a socket: counting bytes, and
  * taking rules over. */
 #include "programs/egress/ruleset.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who may ask by HTTP: each way of asking, and each that only looks like one. */
 #include <setjmp.h>
 #include <stdarg.h>

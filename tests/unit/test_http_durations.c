@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Durations of the older manager: what is written is read again, and what is none is refused. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which path is answered by which row of the table. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whose ids a sandbox has: the lines of its map, at the borders of ranges and of what the kernel
  * takes. */
 #include <setjmp.h>

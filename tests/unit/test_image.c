@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The image of a policy: what yett-policy writes is read back, and nothing else is believed. */
 #include <setjmp.h>
 #include <stdarg.h>

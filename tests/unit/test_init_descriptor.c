@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which descriptors may be a command's stdio. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What yett-init keeps: outputs of commands, results of those that ended, and what later ones begin
  * with. Its parts alone. */
 #include <fcntl.h>

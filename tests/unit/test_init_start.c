@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration packet of init, the guard before its filter, and how failures to start are
  * worded. */
 #include <setjmp.h>

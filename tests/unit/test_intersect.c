@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is in force of request, grant, profile and ceilings: compared with a second implementation,
  * over many cases that are drawn. The same test is built with intersect.c spoilt in one place

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Enrolled keys: only the very line that stands for a key enrolls it, and only in files of the
  * administrator's or of the user's alone. */
 #include <setjmp.h>

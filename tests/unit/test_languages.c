@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of languages, and what code is looked through for: each rule finds its example, and not
  * in a comment or string.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a process gives up its privilege, as far as it shows without any: what a filter lets through,
  * and what its process is killed for. */
 #include <setjmp.h>

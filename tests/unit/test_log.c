@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one user can write into the log: so many lines in a minute, and then how many more there
  * were. */
 #include <setjmp.h>

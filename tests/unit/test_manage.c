@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of what can be asked about sandboxes that are there: who may what, and that nothing
  * else is allowed. */
 #include <setjmp.h>

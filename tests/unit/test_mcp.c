@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of the Model Context Protocol: what is one, of which revision it is, and whose it is
  * where it cannot be read. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an address is called, which network it is in, and what lies behind it. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of hosts as people write them, in their own letters. */
 #include <setjmp.h>
 #include <stdarg.h>

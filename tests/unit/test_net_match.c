@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lists of rules between processes, and the decision by them: in chosen cases, and against a second
  * implementation that looks at every rule.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* At which ports there has to be a listener, of rules that say what may be reached. */
 #include <setjmp.h>
 #include <stdarg.h>

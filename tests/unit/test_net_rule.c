@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What people may write as a rule, what they are told of all else, and which rule allows what
  * another does. */
 #include <setjmp.h>

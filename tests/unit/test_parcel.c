@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code and files as commands: each command is run by the host's shell, in a directory of the test's
  * own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan as a container, and as the text that a person reads. */
 #include "programs/decider/plan_add.h"
 #include "programs/decider/plan_name.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a decision: its order, its values, and what is refused. */
 #include "tests/unit/decide.h"
 #include "programs/decider/plan_name.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The policy's files: what is read, and that every mistake is found with file and line. */
 #include <setjmp.h>
 #include <stdarg.h>

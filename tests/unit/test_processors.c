@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which processors commands are given of those that there are. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the real yett-reader (in $YETT_LIBEXEC) says of users: those of /etc/passwd, and one whom
  * only a name service knows. For that one the test is in a mount namespace of its own, where

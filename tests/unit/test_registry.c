@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a sandbox: what is written is read again, and nothing else is. */
 #include <setjmp.h>
 #include <stdarg.h>

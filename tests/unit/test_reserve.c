@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reservations: nothing is given twice while somebody has it, and what the dead have left is given
  * again. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the network of a sandbox goes by: the rules of the policy as they are, what the grant
  * denies, and those of the request. */
 #include "base/net_rule_parse.h"

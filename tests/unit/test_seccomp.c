@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The filters: what they say to each call, by interpreting them, and what a process under one
  * really sees. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* That no two ranges of private ids share a context, and what contexts look like. Pure; needs no
  * SELinux. */
 #include "base/fd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the set-user-id helper decides before it does anything: its arguments, its one descriptor.
  * Needs no privilege. */
 #include <setjmp.h>

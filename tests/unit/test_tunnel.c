@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked of an HTTP proxy, and what is made of each answer: not a byte of what comes after
  * its header is taken. */
 #include "programs/egress/tunnel.h"

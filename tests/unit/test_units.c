@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, times, processors and numbers as people write them, and as they are written for people. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is written down about the protocol: the vectors of protocol/vectors, and the field tables of
  * PROTOCOL.md.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who asked is proven: each way in which a request is not what a key signed for this place on this
  * connection has its own refusal.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /run/yett/sandbox.json, which describes the sandbox to its commands. See build.h.
  *

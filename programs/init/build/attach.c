@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mounts on the sandbox's root, and hides paths in it. See build.h.
  *

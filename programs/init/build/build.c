@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of the set-up steps, and the supervisor's orders. See build.h.
  *

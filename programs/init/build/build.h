@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Building a sandbox: what init does before it serves. Runs under a private id with capabilities
  * over the sandbox's own namespaces only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Derives the configuration of init and its commands from a plan and its profile. See build.h. */
 #include "programs/init/build/build.h"
 #include "base/units_format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /etc: see build.h. The profile chooses either the host's /etc, as it is now, or a list of entries
  * of it on a tmpfs of the sandbox.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The label of commands, which init takes when everything is built. See build.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From building to serving: drops capabilities, and makes the user namespace of commands. See
  * build.h.

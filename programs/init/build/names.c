@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sandbox's host name and loopback interface, in its uts and network namespaces. See build.h.
  */

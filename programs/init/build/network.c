@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sandbox's network, from inside: see build.h. Sets an address on lo, and routes that make
  * every other address a local one, so that each connection arrives at the process that serves the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sandbox's private read-only overlays over directories that many sandboxes share. See build.h.
  */

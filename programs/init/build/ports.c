@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Port listeners: accept the connections of a sandbox, one listener for each port, where BPF cannot
  * redirect them to a single place.

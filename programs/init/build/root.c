@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sandbox's own root: a small tmpfs, the template's trees on it, and the sandbox's private
  * directories. See build.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A copy-on-write overlay over a directory of the client's, which itself is not changed. See
  * build.h.

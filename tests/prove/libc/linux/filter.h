@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of linux/filter.h what the policy's struct points to: Frama-C has no headers of the kernel.
  * Nothing that is proven looks into it. */
 #pragma once
