@@ -13,7 +13,8 @@
 enum socket_kind {
 	/*
 	 * AF_UNIX, SOCK_STREAM or SOCK_SEQPACKET, connected: the kernel never connects it to
-	 * another peer. What the peer accepts from it is the peer's responsibility.
+	 * another peer. What the peer accepts from it is the peer's responsibility. A sandbox that
+	 * holds it can also get a pidfd of the peer (SO_PEERPIDFD), good only for waiting.
 	 */
 	SOCKET_PEER,
 	/*

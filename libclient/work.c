@@ -116,6 +116,7 @@ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struc
 	if (*ret_works < 0 || fstat(*ret_works, &st) < 0)
 		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
 		                   "cannot use the directory %s: %m", path);
+	/* A copied set-id file keeps its bit in a store, so others must not enter it. */
 	if (st.st_uid == geteuid() && !(st.st_mode & 077))
 		return 0;
 	*ret_works = fd_close(*ret_works);

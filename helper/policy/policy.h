@@ -163,7 +163,13 @@ struct policy_profile {
 	size_t init_filter_count, command_filter_count, build_filter_count;
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */
 	uint64_t capabilities_mask;
-	bool nested_userns; /* commands may make user namespaces, and other namespaces in these */
+	/*
+	 * Commands may make user namespaces, and other namespaces in these. There they can give
+	 * files in writable shares capabilities, which count only in user namespaces whose id 0 is
+	 * the caller's id, so only in the caller's own. capabilities(7), "Namespaced file
+	 * capabilities"
+	 */
+	bool nested_userns;
 	/* Commands may measure and sample themselves: perf_event_open(2). */
 	bool perf_events;
 	bool core_files; /* the profile or a grant allows core files */

@@ -379,7 +379,8 @@ const struct seccomp_rule seccomp_rules[] = {
 	/*
          * Merging pages with other processes reveals what these have in memory. This refuses
          * merging of all pages of a process. madvise(2), which can offer single ranges, stays
-         * allowed for the same reason as mmap(2). See PR_SET_MEMORY_MERGE(2const).
+         * allowed for the same reason as mmap(2). Without root, commands inherit the setting from a
+         * caller that has all its pages merged. See PR_SET_MEMORY_MERGE(2const).
          */
 	{"prctl", EINVAL, 2, {LOW(0, SET_MEMORY_MERGE), ABOVE(1, 0)}},
 	{"process_madvise", EINVAL, 1, {LOW(3, MADV_MERGEABLE)}, SECCOMP_DEFAULT},

@@ -15,7 +15,7 @@ MAY_INCLUDE = {
     "libclient": ["base/", "protocol/", "yett_error.h"],
     "checkpoint": ["base/", "yett_error.h"],
     # Of yett-audit what reads its records, which takes no privilege.
-    "cli": ["base/", "checkpoint/yett-checkpoint.h", "libclient/yett.h", *(f"programs/audit/{name}.h" for name in ("chain", "member", "slots", "verify"))],
+    "cli": ["base/", "checkpoint/yett-checkpoint.h", "libclient/yett.h", *(f"programs/audit/{name}.h" for name in ("chain", "field", "slots", "verify"))],
     "agent": ["base/", "libclient/yett.h"],
     # What runs as root, from below to above.
     "helper/policy": ["base/", "helper/plan/plan.h"],

@@ -14,7 +14,6 @@ EPERM, EACCES, ENOSYS, EROFS, ENOENT, ESRCH, EINVAL = (
 
 # The layers of defence by their letters; each alone is what tests/guest/test_each_layer.py measures.
 LAYERS = {'N': 'namespaces', 'F': 'seccomp', 'L': 'landlock', 'C': 'capabilities', 'A': 'apparmor', 'S': 'selinux'}
-TITLES = ('namespaces and ids', 'seccomp', 'Landlock', 'capabilities', 'AppArmor', 'SELinux')
 
 
 class Case(collections.namedtuple('Case', 'works_for inside passed')):
@@ -72,7 +71,7 @@ ATTACKS = [
     Attack('pidfd_getfd', "copy init's descriptors", 'N', command=Case(USER, EPERM)),
     Attack('kcmp', "compare init's open files with its own", 'N', command=Case(USER, EPERM)),
     Attack('process_madvise', "have init's memory swapped out", 'N', command=Case(ROOT, EPERM + EACCES)),
-    Attack('proc-mem', "open init's memory in `/proc`", 'N', command=Case(USER, EACCES)),
+    Attack('proc-mem', "open init's memory in /proc", 'N', command=Case(USER, EACCES)),
     Attack('proc-environ', "read init's environment", 'N', command=Case(USER, EACCES)),
     Attack('proc-maps', "read init's memory map", 'N', command=Case(USER, EACCES)),
     Attack('proc-fd', "list init's descriptors", 'N', command=Case(USER, EACCES)),
@@ -107,7 +106,7 @@ ATTACKS = [
     Attack('setns', 'join a namespace', 'FC', command=Case(ROOT, EPERM + EACCES)),
     Attack('mount-bind', 'bind-mount a directory over another', 'FC', command=Case(ROOT, EPERM)),
     Attack('mount-propagation', 'make a mount shared, so that others see mounts below it', 'FC', command=Case(ROOT, EPERM, 'EINVAL')),
-    Attack('umount', 'unmount `/proc`, to see what it covers', 'FC', command=Case(ROOT, EPERM)),
+    Attack('umount', 'unmount /proc, to see what it covers', 'FC', command=Case(ROOT, EPERM)),
     Attack('pivot_root', 'change the root directory', 'FC', command=Case(ROOT, EPERM, 'EINVAL', 'EBUSY')),
     Attack('fspick', 'reconfigure a mounted file system', 'FC', command=Case(ROOT, EPERM)),
     Attack('move_mount', 'move a mount', 'FC', command=Case(ROOT, EPERM)),
@@ -125,7 +124,7 @@ ATTACKS = [
     Attack('setfsuid', 'become root for files', 'C', command=Case(ROOT, EPERM)),
     Attack('capset', 'add a capability', 'C', command=Case(ROOT, EPERM)),
     Attack('securebits', 'keep capabilities when ids change', 'C', command=Case(ROOT, EPERM)),
-    Attack('no-new-privileges', 'run without `no_new_privs`, so that set-id programs work', 'C', command=Case(USER, EPERM)),
+    Attack('no-new-privileges', 'run without no_new_privs, so that set-id programs work', 'C', command=Case(USER, EPERM)),
     Attack('personality', 'have all readable memory executable', 'F', command=Case(USER, EINVAL)),
     Attack('delete_module', 'unload a kernel module', 'FC', command=Case(ROOT, EPERM, 'ENOENT', 'EFAULT')),
     Attack('init_module', 'load a kernel module from memory', 'FC', command=Case(ROOT, EPERM, 'ENOEXEC', 'EFAULT', 'EINVAL')),
@@ -140,19 +139,19 @@ ATTACKS = [
     Attack('set-id-openat2', 'the same by openat2(2)', 'F', command=Case(USER, ENOSYS)),
     Attack('set-id-creat', 'the same by creat(2)', 'F', command=Case(USER, EPERM)),
     Attack('set-id-mknod', 'the same by mknod(2)', 'F', command=Case(USER, EPERM)),
-    Attack('set-id-tmpfile', 'the same unnamed (`O_TMPFILE`), then link it', 'F', command=Case(USER, EPERM)),
+    Attack('set-id-tmpfile', 'the same unnamed (O_TMPFILE), then link it', 'F', command=Case(USER, EPERM)),
     Attack('set-id-32bit', 'chmod(2) with set-id bits by a 32-bit system call', 'F', command=Case(USER, ENOSYS + EPERM + ('SIGSYS', 'SIGSEGV',))),
     Attack('mknod-block', 'make a block device', 'FC', command=Case(ROOT, EPERM)),
     Attack('chown-root', 'give a file to root', 'NC', command=Case(ROOT, EPERM)),
     Attack('keys', "list the kernel's keys", 'N', command=Case(USER, EACCES + ENOENT + ('ENODATA',))),
-    Attack('proc-hostname', 'change the host name in `/proc`', 'N', command=Case(ROOT, EACCES + EROFS)),
+    Attack('proc-hostname', 'change the host name in /proc', 'N', command=Case(ROOT, EACCES + EROFS)),
     Attack('drop_caches', "drop the machine's caches", 'N', command=Case(ROOT, EACCES + EROFS)),
     Attack('sysfs-write', 'set a program that the kernel runs as root when a device appears', 'N', command=Case(ROOT, ENOENT)),
-    Attack('sysfs-read', "read the kernel's settings in `/sys`", 'N', command=Case(USER, ENOENT)),
+    Attack('sysfs-read', "read the kernel's settings in /sys", 'N', command=Case(USER, ENOENT)),
     Attack('cgroupfs', 'move to another control group', 'N', command=Case(ROOT, ENOENT + EACCES)),
-    Attack('make-in-usr', 'create a file in `/usr`, which sandboxes share', 'N', command=Case(ROOT, EROFS + EACCES)),
-    Attack('make-in-etc', 'the same in `/etc`', 'N', command=Case(ROOT, EROFS + EACCES)),
-    Attack('make-in-dev', 'the same in `/dev`', 'N', command=Case(ROOT, EROFS + EACCES)),
+    Attack('make-in-usr', 'create a file in /usr, which sandboxes share', 'N', command=Case(ROOT, EROFS + EACCES)),
+    Attack('make-in-etc', 'the same in /etc', 'N', command=Case(ROOT, EROFS + EACCES)),
+    Attack('make-in-dev', 'the same in /dev', 'N', command=Case(ROOT, EROFS + EACCES)),
     Attack('make-in-root', 'the same in the root directory', 'N', command=Case(ROOT, EROFS + EACCES)),
     Attack('change-usr', 'change the mode of a program that others run', 'N', command=Case(ROOT, EROFS + EACCES)),
     Attack('change-etc', 'change the mode of a file that others use', 'N', command=Case(ROOT, EROFS + EACCES)),
@@ -161,7 +160,7 @@ ATTACKS = [
     Attack('write-etc', 'change a file that others use', 'N', command=Case(ROOT, EROFS + EACCES)),
     Attack('secret-link', "hard-link another user's private file", 'N', command=Case(ROOT, EPERM)),
     Attack('inherited-descriptor', 'use a descriptor that the client has open', 'N', command=Case(USER, ('EBADF',))),
-    Attack('host-file-upwards', 'reach a host file through `..`', 'N', command=Case(USER, ENOENT)),
+    Attack('host-file-upwards', 'reach a host file through ..', 'N', command=Case(USER, ENOENT)),
     Attack('vsock-socket', 'reach the hypervisor', 'F', command=Case(ROOT, ('EAFNOSUPPORT',))),
     Attack('key-socket', "use the kernel's network keys", 'F', command=Case(ROOT, ('EAFNOSUPPORT',))),
     Attack('xdp-socket', 'send packets past the network stack', 'F', command=Case(ROOT, ('EAFNOSUPPORT',))),
@@ -184,7 +183,7 @@ ATTACKS = [
     Attack('host-file-link', 'hard-link a host file into the share', 'NLS', is_measured=True),
     Attack('host-file-replace', 'replace a host file by rename(2)', 'NLS', is_measured=True),
     Attack('host-file-execute', 'execute a host program that was not shared', 'NLS', is_measured=True),
-    Attack('password-hashes', 'read `/etc/shadow`', 'NLS', is_measured=True),
+    Attack('password-hashes', 'read /etc/shadow', 'NLS', is_measured=True),
     Attack('login-script', 'plant a script that root runs at login', 'NLS', is_measured=True, harms=True),
     Attack('system-program', "plant a program in everybody's path", 'NLS', is_measured=True, harms=True),
     Attack('reopen-for-writing', 'write to a file that it received open for reading', 'L', is_measured=True, command=Case(USER, EACCES + EPERM)),
@@ -206,7 +205,7 @@ ATTACKS = [
     Attack('kernel-memory', "read the kernel's memory", 'NCAS', is_measured=True, command=Case(ROOT, EACCES + ENOENT + ('ENODATA',))),
     Attack('kernel-addresses', 'learn kernel addresses, for an exploit', 'NCAS', is_measured=True),
     Attack('kernel-log', "read the kernel's log", 'NFCAS', is_measured=True, command=Case(ROOT, EPERM)),
-    Attack('kernel-log-device', 'the same by `/dev/kmsg`', 'NCAS', is_measured=True, command=Case(ROOT, ENOENT)),
+    Attack('kernel-log-device', 'the same by /dev/kmsg', 'NCAS', is_measured=True, command=Case(ROOT, ENOENT)),
     Attack('physical-memory', "read the machine's memory", 'NCAS', is_measured=True, harms=True, command=Case(ROOT, ENOENT)),
     Attack('cgroup-left', 'leave the control group and its limits', 'NLCAS', is_measured=True, harms=True),
     Attack('signal', 'signal any process', 'NAS', is_measured=True, command=Case(USER, ESRCH)),
@@ -214,7 +213,7 @@ ATTACKS = [
     Attack('trace', 'trace any process', 'NLCAS', is_measured=True),
     Attack('memory-read', "read a process's memory", 'NLCAS', is_measured=True),
     Attack('memory-write', "write into a process's memory", 'NLCAS', is_measured=True),
-    Attack('memory-by-proc', "read a process's memory in `/proc`", 'NLCAS', is_measured=True),
+    Attack('memory-by-proc', "read a process's memory in /proc", 'NLCAS', is_measured=True),
     Attack('environment', "read a process's environment, which may hold passwords", 'NLCAS', is_measured=True),
     Attack('arguments', "read a process's arguments", 'NS', is_measured=True),
     Attack('descriptor-taken', "copy a process's descriptor", 'NLCAS', is_measured=True),
@@ -262,35 +261,35 @@ ATTACKS = [
     Attack('terminal-input', "type into a user's shell", 'NFCAS', is_measured=True),
     Attack('terminal-output', "write false text to a user's terminal", 'NS', is_measured=True),
     # By an init that is compromised while it builds the sandbox
-    Attack('remount-root', 'make `/` writable by mount(2)', 'N', builder=Case(ROOT, EPERM)),
-    Attack('writable-root', 'make `/` writable by mount_setattr(2)', 'N', builder=Case(ROOT, EPERM)),
-    Attack('clone-tree-root', 'make a clone of `/` writable', 'N', builder=Case(ROOT, EPERM)),
-    Attack('bind-tree-root', 'bind-mount `/` elsewhere, writable', 'N', builder=Case(ROOT, EPERM)),
-    Attack('super-root', 'remount the file system of `/` writable for all', 'N', builder=Case(ROOT, EPERM)),
-    Attack('nested-root', 'make `/` writable from a lower user namespace', 'N', builder=Case(ROOT, EPERM, 'EPERM')),
-    Attack('remount-usr', 'make `/usr` writable by mount(2)', 'N', builder=Case(ROOT, EPERM)),
-    Attack('writable-usr', 'make `/usr` writable by mount_setattr(2)', 'N', builder=Case(ROOT, EPERM)),
-    Attack('clone-tree-usr', 'make a clone of `/usr` writable', 'N', builder=Case(ROOT, EPERM)),
-    Attack('bind-tree-usr', 'bind-mount `/usr` elsewhere, writable', 'N', builder=Case(ROOT, EPERM)),
-    Attack('super-usr', 'remount the file system of `/usr` writable for all', 'N', builder=Case(ROOT, EPERM)),
-    Attack('nested-usr', 'make `/usr` writable from a lower user namespace', 'N', builder=Case(ROOT, EPERM, 'EPERM')),
-    Attack('remount-etc', 'make `/etc` writable by mount(2)', 'N', builder=Case(ROOT, EPERM)),
-    Attack('writable-etc', 'make `/etc` writable by mount_setattr(2)', 'N', builder=Case(ROOT, EPERM)),
-    Attack('clone-tree-etc', 'make a clone of `/etc` writable', 'N', builder=Case(ROOT, EPERM)),
-    Attack('bind-tree-etc', 'bind-mount `/etc` elsewhere, writable', 'N', builder=Case(ROOT, EPERM)),
-    Attack('super-etc', 'remount the file system of `/etc` writable for all', 'N', builder=Case(ROOT, EPERM)),
-    Attack('nested-etc', 'make `/etc` writable from a lower user namespace', 'N', builder=Case(ROOT, EPERM, 'EPERM')),
-    Attack('remount-dev', 'make `/dev` writable by mount(2)', 'N', builder=Case(ROOT, EPERM)),
-    Attack('writable-dev', 'make `/dev` writable by mount_setattr(2)', 'N', builder=Case(ROOT, EPERM)),
-    Attack('clone-tree-dev', 'make a clone of `/dev` writable', 'N', builder=Case(ROOT, EPERM)),
-    Attack('bind-tree-dev', 'bind-mount `/dev` elsewhere, writable', 'N', builder=Case(ROOT, EPERM)),
-    Attack('super-dev', 'remount the file system of `/dev` writable for all', 'N', builder=Case(ROOT, EPERM)),
-    Attack('nested-dev', 'make `/dev` writable from a lower user namespace', 'N', builder=Case(ROOT, EPERM, 'EPERM')),
-    Attack('honour-set-id-usr', 'enable set-id programs of `/usr`', 'N', builder=Case(ROOT, EPERM)),
-    Attack('umount-root', 'unmount `/`, to see what it covers', 'N', builder=Case(ROOT, EINVAL)),
-    Attack('umount-usr', 'unmount `/usr`, to see what it covers', 'N', builder=Case(ROOT, EINVAL)),
-    Attack('umount-dev', 'unmount `/dev`, to see what it covers', 'N', builder=Case(ROOT, EINVAL)),
-    Attack('umount-proc', "unmount the template's `/proc`", 'N', builder=Case(ROOT, EINVAL)),
+    Attack('remount-root', 'make / writable by mount(2)', 'N', builder=Case(ROOT, EPERM)),
+    Attack('writable-root', 'make / writable by mount_setattr(2)', 'N', builder=Case(ROOT, EPERM)),
+    Attack('clone-tree-root', 'make a clone of / writable', 'N', builder=Case(ROOT, EPERM)),
+    Attack('bind-tree-root', 'bind-mount / elsewhere, writable', 'N', builder=Case(ROOT, EPERM)),
+    Attack('super-root', 'remount the file system of / writable for all', 'N', builder=Case(ROOT, EPERM)),
+    Attack('nested-root', 'make / writable from a lower user namespace', 'N', builder=Case(ROOT, EPERM, 'EPERM')),
+    Attack('remount-usr', 'make /usr writable by mount(2)', 'N', builder=Case(ROOT, EPERM)),
+    Attack('writable-usr', 'make /usr writable by mount_setattr(2)', 'N', builder=Case(ROOT, EPERM)),
+    Attack('clone-tree-usr', 'make a clone of /usr writable', 'N', builder=Case(ROOT, EPERM)),
+    Attack('bind-tree-usr', 'bind-mount /usr elsewhere, writable', 'N', builder=Case(ROOT, EPERM)),
+    Attack('super-usr', 'remount the file system of /usr writable for all', 'N', builder=Case(ROOT, EPERM)),
+    Attack('nested-usr', 'make /usr writable from a lower user namespace', 'N', builder=Case(ROOT, EPERM, 'EPERM')),
+    Attack('remount-etc', 'make /etc writable by mount(2)', 'N', builder=Case(ROOT, EPERM)),
+    Attack('writable-etc', 'make /etc writable by mount_setattr(2)', 'N', builder=Case(ROOT, EPERM)),
+    Attack('clone-tree-etc', 'make a clone of /etc writable', 'N', builder=Case(ROOT, EPERM)),
+    Attack('bind-tree-etc', 'bind-mount /etc elsewhere, writable', 'N', builder=Case(ROOT, EPERM)),
+    Attack('super-etc', 'remount the file system of /etc writable for all', 'N', builder=Case(ROOT, EPERM)),
+    Attack('nested-etc', 'make /etc writable from a lower user namespace', 'N', builder=Case(ROOT, EPERM, 'EPERM')),
+    Attack('remount-dev', 'make /dev writable by mount(2)', 'N', builder=Case(ROOT, EPERM)),
+    Attack('writable-dev', 'make /dev writable by mount_setattr(2)', 'N', builder=Case(ROOT, EPERM)),
+    Attack('clone-tree-dev', 'make a clone of /dev writable', 'N', builder=Case(ROOT, EPERM)),
+    Attack('bind-tree-dev', 'bind-mount /dev elsewhere, writable', 'N', builder=Case(ROOT, EPERM)),
+    Attack('super-dev', 'remount the file system of /dev writable for all', 'N', builder=Case(ROOT, EPERM)),
+    Attack('nested-dev', 'make /dev writable from a lower user namespace', 'N', builder=Case(ROOT, EPERM, 'EPERM')),
+    Attack('honour-set-id-usr', 'enable set-id programs of /usr', 'N', builder=Case(ROOT, EPERM)),
+    Attack('umount-root', 'unmount /, to see what it covers', 'N', builder=Case(ROOT, EINVAL)),
+    Attack('umount-usr', 'unmount /usr, to see what it covers', 'N', builder=Case(ROOT, EINVAL)),
+    Attack('umount-dev', 'unmount /dev, to see what it covers', 'N', builder=Case(ROOT, EINVAL)),
+    Attack('umount-proc', "unmount the template's /proc", 'N', builder=Case(ROOT, EINVAL)),
     Attack('share-writable', 'make a read-only share writable', 'N', builder=Case(ROOT, EPERM)),
     Attack('share-set-id', 'enable set-id programs of a share', 'N', builder=Case(ROOT, EPERM)),
     Attack('share-devices', 'enable devices of a share', 'N', builder=Case(ROOT, EPERM)),
@@ -304,10 +303,10 @@ ATTACKS = [
     Attack('secret-as-other', "open another user's private file there, as that user", 'N', builder=Case(ROOT, EACCES)),
     Attack('secret-anyway', "open root's private file there by capabilities", 'N', builder=Case(ROOT, EACCES)),
     Attack('secret-of-other-anyway', "open another user's private file there by capabilities", 'N', builder=Case(ROOT, EACCES)),
-    Attack('etc-as-root', "open root's private file in the host's `/etc`, as root", 'N', builder=Case(ROOT, EACCES)),
+    Attack('etc-as-root', "open root's private file in the host's /etc, as root", 'N', builder=Case(ROOT, EACCES)),
     Attack('etc-anyway', 'the same by capabilities', 'N', builder=Case(ROOT, EACCES)),
-    Attack('group-host-file', 'open a host file by `..` from the control group', 'N', builder=Case(ROOT, ENOENT)),
-    Attack('group-host-process', 'the same for a host process in `/proc`', 'N', builder=Case(ROOT, ENOENT)),
+    Attack('group-host-file', 'open a host file by .. from the control group', 'N', builder=Case(ROOT, ENOENT)),
+    Attack('group-host-process', 'the same for a host process in /proc', 'N', builder=Case(ROOT, ENOENT)),
     Attack('group-above', 'reach the parent control group', 'N', builder=Case(ROOT, ('EXDEV',))),
     Attack('group-leave', 'move to the parent control group', 'N', builder=Case(ROOT, ('EXDEV',))),
     Attack('group-limit', 'lift a limit of the control group', 'N', builder=Case(ROOT, EACCES)),
@@ -319,7 +318,7 @@ ATTACKS = [
     Attack('peer-join', "join the supervisor's namespaces", 'N', builder=Case(ROOT, EPERM + ESRCH)),
     Attack('own-program', 'change the program of all inits', 'N', builder=Case(ROOT, EACCES, 'EACCES')),
     Attack('session-key', 'read a key of the session that started the helper', 'N', builder=Case(ROOT, EACCES + ('ENOKEY',))),
-    Attack('see-processes', 'mount a `/proc` that shows host processes', 'N', builder=Case(ROOT, ENOENT)),
+    Attack('see-processes', 'mount a /proc that shows host processes', 'N', builder=Case(ROOT, ENOENT)),
     Attack('owner-namespace', 'get the parent user namespace', 'N', builder=Case(ROOT, EPERM)),
     Attack('process-by-number', 'open a host process by a guessed handle', 'N', builder=Case(ROOT, EPERM + ('ESTALE',))),
     Attack('namespace-by-number', 'open a host namespace by a guessed handle', 'N', builder=Case(ROOT, EPERM + ('ESTALE',))),
@@ -330,14 +329,18 @@ ATTACKS = [
 BY_NAME = {attack.name: attack for attack in ATTACKS}
 
 
+def line(name, layers, places, tries):
+    return f'{name:<23}{layers:<7}{places:<6}{tries}\n'
+
+
 def table():
-    """As the page shows it."""
-    lines = ['| %s |' % ' | '.join(['attack', 'what it tries', *TITLES, 'shown']), '|%s' % (' --- |' * (len(TITLES) + 3))]
+    """As the page shows it, which explains the letters: a layer's is a capital one where it is measured; a place's is its first one."""
+    lines = [line('attack', 'layers', 'shown', 'what it tries')]
     for attack in ATTACKS:
-        mark = '●' if attack.is_measured else '○'
-        marks = [mark if letter in attack.layers else '' for letter in LAYERS]
-        lines.append('| %s |' % ' | '.join([attack.name, attack.tries, *marks, ', '.join(attack.places)]))
-    return '\n'.join(lines) + '\n'
+        layers = ''.join(letter for letter in LAYERS if letter in attack.layers)
+        places = ''.join(place[0] for place in attack.places)
+        lines.append(line(attack.name, layers if attack.is_measured else layers.lower(), places.lower(), attack.tries))
+    return '```\n%s```\n' % ''.join(lines)
 
 
 if __name__ == '__main__':

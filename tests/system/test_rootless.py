@@ -653,24 +653,56 @@ class Programs(yett.Case):
             self.assertIn(b'a helper without root serves one connection', server.stderr.read())
 
 
+# In place of a helper that libyett starts: hands all packets on to the socket at a path, and back.
+RELAY = '''#!/usr/bin/env python3
+import os, select, socket
+near, far = socket.socket(fileno=3), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+far.connect(%r)
+while True:
+    for source in select.select([near, far], [], [])[0]:
+        data, fds, _, _ = socket.recv_fds(source, 1 << 20, 253)
+        if not data:
+            os._exit(0)
+        socket.send_fds(far if source is near else near, [data], fds)
+        for fd in fds:
+            os.close(fd)
+'''
+
+
 class Others(yett.Case):
-    """A helper that is not root's, behind a socket to which others may connect."""
+    """A helper that is not root's, behind a socket to which others may connect: each connection has one, as with Accept=yes."""
 
     service_class = yett.Rootless
 
-    def test_another_user_is_not_served(self):
-        folder = self.folder('listens')
-        server = self.alice.popen(['systemd-socket-activate', '--seqpacket', '--accept', '-l', folder + '/socket', self.service.helper,
-                                   '--policy', '%s/%d/yett.conf' % (self.service.folder, self.alice.uid)], stderr=subprocess.DEVNULL)
+    def setUp(self):
+        super().setUp()
+        self.socket = self.folder('listens') + '/socket'
+        server = self.alice.popen(['systemd-socket-activate', '--seqpacket', '--accept', '-l', self.socket, self.service.script], stderr=subprocess.DEVNULL)
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
-        yett.wait_until(lambda: os.path.exists(folder + '/socket'), 'the socket')
-        os.chmod(folder + '/socket', 0o666)
+        yett.wait_until(lambda: os.path.exists(self.socket), 'the socket')
+        os.chmod(self.socket, 0o666)
+        self.relay = os.path.dirname(self.socket) + '/relay'
+        yett.write(self.relay, RELAY % self.socket, 0o755)
+
+    def asked(self, *before):
+        """By a client of its own: libyett uses no socket that is not root's."""
+        return self.service.run(self.alice, *before, self.service.yett, 'run', '-q', '--', 'echo', 'served', env={'YETT_HELPER': self.relay})
+
+    def test_another_user_is_not_served(self):
         for uid, is_served in ((self.alice.uid, True), (self.bob.uid, False)):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
-                yett.wait_until(lambda: self.connected(client, uid, folder + '/socket'), 'the server')
+                yett.wait_until(lambda: self.connected(client, uid, self.socket), 'the server')
                 client.settimeout(yett.DEADLINE)
                 self.assertEqual(client.recv(65536)[:4] == b'YETT', is_served)  # a hello, or the end
+
+    def test_a_confined_client_is_not_served_by_a_helper_that_it_has_not_started(self):
+        yett.wait_until(lambda: self.asked().out == 'served\n', 'the server')
+        self.assert_refused(self.asked('setpriv', '--no-new-privs'), 125, 'the client is confined')
+
+    def test_a_confined_client_is_served_by_its_own_helper(self):
+        done = self.service.run(self.alice, 'setpriv', '--no-new-privs', self.service.yett, 'run', '-q', '--', 'echo', 'served')
+        self.assertEqual(done.out, 'served\n', done)
 
     @staticmethod
     def connected(client, uid, path):

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is written down about the protocol: the vectors of protocol/vectors, and the field tables of
- * PROTOCOL.md.
+ * What is written down about the protocol: the vectors of protocol/vectors, and the lists of fields
+ * of PROTOCOL.md.
  *
- * The vectors bind every implementation; here they are run against ours. The tables are compared
- * with the schema row by row, types and bounds included, so that the normative page cannot fall
+ * The vectors bind every implementation; here they are run against ours. The lists are compared
+ * with the schema field by field, types and bounds included, so that the normative page cannot fall
  * behind the code.
  */
 #include <setjmp.h>
@@ -202,44 +202,69 @@ static const char *short_name(const struct schema *schema)
 	return schema->name + strlen("message_");
 }
 
-static const char *type_name(const struct schema_field *field)
+static const char *text_name(enum schema_text text)
 {
-	static const char *const texts[] = {
+	static const char *const names[] = {
 		[SCHEMA_TEXT_ANY] = "text",
 		[SCHEMA_TEXT_NAME] = "name",
-		[SCHEMA_TEXT_HOSTNAME] = "host name",
-		[SCHEMA_TEXT_HEX] = "hexadecimal",
+		[SCHEMA_TEXT_HOSTNAME] = "host",
+		[SCHEMA_TEXT_HEX] = "hex",
 		[SCHEMA_TEXT_ENVIRONMENT] = "variable",
 	};
-	static const char *const kinds[] = {
-		[SCHEMA_UINT32] = "unsigned", [SCHEMA_UINT64] = "unsigned", [SCHEMA_BITS] = "bits",
-		[SCHEMA_BOOL] = "bool",       [SCHEMA_BYTES] = "binary",    [SCHEMA_MAP] = "map",
-		[SCHEMA_PATH] = "path",
-	};
 
-	return field->kind == SCHEMA_TEXT ? texts[field->text] : kinds[field->kind];
+	return names[text];
 }
 
-static void print_bounds(const struct schema_field *field, char *out, size_t size)
+/* Prints "min–max", or one number if both are equal. */
+static void print_range(uint64_t min, uint64_t max, char *out, size_t size)
 {
+	if (min == max)
+		(void)snprintf(out, size, "%" PRIu64, max);
+	else
+		(void)snprintf(out, size, "%" PRIu64 "–%" PRIu64, min, max);
+}
+
+/* Prints the range of a number; ranges from 0 to a large power of 2 have shorter forms. */
+static void print_number(const struct schema_field *field, char *out, size_t size)
+{
+	static const struct {
+		uint64_t max;
+		const char *form;
+	} short_forms[] = {
+		{UINT8_MAX, "u8"},  {UINT16_MAX, "u16"}, {UINT32_MAX, "u32"},
+		{INT64_MAX, "u63"}, {UINT64_MAX, "u64"}, {UINT64_C(1) << 50, "0–2^50"},
+	};
+
+	print_range(field->min, field->max, out, size);
+	for (size_t i = 0; i < ARRAY_SIZE(short_forms); i++)
+		if (field->min == 0 && field->max == short_forms[i].max)
+			(void)snprintf(out, size, "%s", short_forms[i].form);
+}
+
+static void print_value(const struct schema_field *field, char *out, size_t size)
+{
+	char range[48];
+
+	print_range(field->min, field->max, range, sizeof range);
 	switch (field->kind) {
 	case SCHEMA_UINT32:
 	case SCHEMA_UINT64:
-		(void)snprintf(out, size, "%" PRIu64 " to %" PRIu64, field->min, field->max);
+		print_number(field, out, size);
 		break;
 	case SCHEMA_BITS:
-		(void)snprintf(out, size, "of %" PRIu64, field->max);
+		(void)snprintf(out, size, "bits %" PRIu64, field->max);
 		break;
 	case SCHEMA_BOOL:
-		(void)snprintf(out, size, "false, true");
+		(void)snprintf(out, size, "bool");
 		break;
 	case SCHEMA_TEXT:
+		(void)snprintf(out, size, "%s %s", text_name(field->text), range);
+		break;
 	case SCHEMA_PATH:
-		(void)snprintf(out, size, "%" PRIu64 " to %" PRIu64 " bytes", field->min,
-		               field->max);
+		(void)snprintf(out, size, "path %s", range);
 		break;
 	case SCHEMA_BYTES:
-		(void)snprintf(out, size, "%zu bytes", field->size);
+		(void)snprintf(out, size, "bytes %zu", field->size);
 		break;
 	case SCHEMA_MAP:
 		(void)snprintf(out, size, "`%s`", short_name(field->nested));
@@ -247,20 +272,17 @@ static void print_bounds(const struct schema_field *field, char *out, size_t siz
 	}
 }
 
-/* The row of PROTOCOL.md up to its last column, which is prose. */
+/* Prints the line of PROTOCOL.md up to the meaning of the field, which is prose. */
 static void print_row(const struct schema_field *field, char *out, size_t size)
 {
-	char bounds[64], items[64] = "";
+	char value[96], items[48] = "";
 
-	print_bounds(field, bounds, sizeof bounds);
+	print_value(field, value, sizeof value);
 	if (field->list == SCHEMA_FIXED)
-		(void)snprintf(items, sizeof items, "%u items, each ", field->items_max);
+		(void)snprintf(items, sizeof items, "%u × ", field->items_max);
 	else if (field->list == SCHEMA_COUNTED)
-		(void)snprintf(items, sizeof items, "%u to %u items, each ", field->items_min,
-		               field->items_max);
-	(void)snprintf(out, size, "| `%s` | %s%s | %s%s |", field->name,
-	               field->list == SCHEMA_ONE ? "" : "list of ", type_name(field), items,
-	               bounds);
+		(void)snprintf(items, sizeof items, "%u–%u × ", field->items_min, field->items_max);
+	(void)snprintf(out, size, "\n- `%s` (%s%s)", field->name, items, value);
 }
 
 /* A message has a heading of its own with its number; what only nests has one a level deeper. */
@@ -285,7 +307,8 @@ static void check_table(const char *page, const struct schema *schema)
 		print_row(field, row, sizeof row);
 		at = strstr(at, row);
 		if (!at || (end && at > end))
-			fail_msg("PROTOCOL.md, %s: no row, or not in order: %s", schema->name, row);
+			fail_msg("PROTOCOL.md, %s: no line, or not in order: %s", schema->name,
+			         row);
 		if (field->nested)
 			check_table(page, field->nested);
 	}
