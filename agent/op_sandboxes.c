@@ -14,22 +14,22 @@
  * checks itself that the sandbox is the agent's; the function that asks the helper, or else the
  * function that begins the action.
  */
-#define ACTIONS(ROW)                                                        \
-	ROW(list, false, false, false, ask_list, NULL)                      \
-	ROW(op_sandboxes_make, false, true, false, NULL, op_sandboxes_make) \
-	ROW(info, true, false, true, ask_info, NULL)                        \
-	ROW(stats, false, false, false, ask_stats, NULL)                    \
-	ROW(end, true, false, false, op_sandboxes_ask_end, NULL)            \
-	ROW(pause, true, false, false, ask_pause, NULL)                     \
-	ROW(resume, true, false, false, ask_resume, NULL)                   \
-	ROW(kill, true, false, false, ask_kill, NULL)                       \
-	ROW(op_sandboxes_plan, false, true, false, NULL, op_sandboxes_plan) \
-	ROW(rules, true, false, false, ask_rules, NULL)                     \
-	ROW(allow, true, true, false, ask_allow, NULL)                      \
-	ROW(deny, true, true, false, ask_deny, NULL)                        \
-	ROW(executions, false, false, false, NULL, report_executions)       \
-	ROW(clean_up, false, false, false, NULL, clean_up)                  \
-	ROW(mounts, true, false, true, NULL, mounts)                        \
+#define ACTIONS(ROW)                                                  \
+	ROW(list, false, false, false, ask_list, NULL)                \
+	ROW(make, false, true, false, NULL, op_sandboxes_make)        \
+	ROW(info, true, false, true, ask_info, NULL)                  \
+	ROW(stats, false, false, false, ask_stats, NULL)              \
+	ROW(end, true, false, false, op_sandboxes_ask_end, NULL)      \
+	ROW(pause, true, false, false, ask_pause, NULL)               \
+	ROW(resume, true, false, false, ask_resume, NULL)             \
+	ROW(kill, true, false, false, ask_kill, NULL)                 \
+	ROW(plan, false, true, false, NULL, op_sandboxes_plan)        \
+	ROW(rules, true, false, false, ask_rules, NULL)               \
+	ROW(allow, true, true, false, ask_allow, NULL)                \
+	ROW(deny, true, true, false, ask_deny, NULL)                  \
+	ROW(executions, false, false, false, NULL, report_executions) \
+	ROW(clean_up, false, false, false, NULL, clean_up)            \
+	ROW(mounts, true, false, true, NULL, mounts)                  \
 	ROW(capabilities, false, true, false, ask_capabilities, NULL)
 
 #define NAME_OF(name, needs_sandbox, takes_request, looks_itself, ask, begin) #name,

@@ -453,7 +453,7 @@ class Statuses(agent.Users):
         self.assertIn('max_timeout', json.loads(done.out)['error']['mend'])
         self.alice.write('settings/yett/agent.json', '{"max_timeuot": "2s"}')
         done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": ":"}', env=env)
-        self.assertEqual((done.code, done.out), (1, ''))
+        self.assertEqual((done.code, done.out), (64, ''))
         self.assertIn('max_timeuot: there is no such field', done.err)
         self.alice.write('settings/yett/agent.json', '{"languages": ["pyhton"]}')
         done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": ":"}', env=env)
