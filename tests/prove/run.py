@@ -23,7 +23,7 @@ TIMEOUT = 900
 EVA_COMMON = ("-eva", "-eva-split-return", "full")
 EVA_EACH = (*EVA_COMMON, "-eva-slevel", "100000", "-eva-ilevel", "256")  # each case of the harness apart
 EVA_WALK = (*EVA_COMMON, "-eva-slevel", "0", "-eva-min-loop-unroll", "20", "-eva-ilevel", "64", "-eva-slevel-function",
-            "main:1000,judge_all:1000,judge:20,make:2,narrow:20,intersect_is_less:20,unlimited:5,admit_next:20,begin:20,"
+            "main:1000,judge_all:1000,judge:20,make:2,narrow:20,intersect_is_less:20,unlimited:5,admit_next:20,intersect_begin:20,"
             "choose_limit:20,plan_lesser:20,choose_life:20")
 
 
