@@ -27,8 +27,8 @@ void error_detail(struct yett_error *error, const char *format, ...) _printf_(2,
 /*
  * Records in an error (not NULL) that error_set() filled which key of the policy refuses the
  * request, and stores `number` in its `line`. yett-decider, which has the policy and the plan,
- * derives the other fields from both; programs/decider/refuse_plan.h lists what the number means
- * for each key. Returns the error's code.
+ * derives the other fields from both; programs/decide/decider/refuse_plan.h lists what the number
+ * means for each key. Returns the error's code.
  */
 int error_key(struct yett_error *error, const char *key, uint32_t number);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `yett apply`: takes over into the source what a copy-on-write sandbox changed. yett-apply
- * (programs/apply/) does the work as a separate, confined process; this file starts it and prints
+ * (workspace/apply/) does the work as a separate, confined process; this file starts it and prints
  * its output.
  *
  * Runs as the caller.

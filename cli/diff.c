@@ -59,7 +59,7 @@ struct asking {
 #define NUMBER_SIZE 12
 
 /*
- * Starts yett-diff. All numbers in its arguments are descriptors; programs/diff/main.c describes
+ * Starts yett-diff. All numbers in its arguments are descriptors; workspace/diff/main.c describes
  * the arguments.
  */
 static int diff_start(struct asking *asking, const char *form, char **paths,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `yett diff`: shows what a copy-on-write sandbox changed. yett-diff (programs/diff/) finds that
+ * `yett diff`: shows what a copy-on-write sandbox changed. yett-diff (workspace/diff/) finds that
  * out as a separate, confined process; this file starts it and prints its output.
  *
  * Runs as the caller.

@@ -355,8 +355,8 @@ static void look_programs(struct doctor_finding *finding)
 }
 
 /*
- * Reports whether commands can have core files. The condition is that of programs/init/cores.c,
- * which has the reasons. core(5)
+ * Reports whether commands can have core files. The condition is that of
+ * programs/inside/init/cores.c, which has the reasons. core(5)
  */
 static void look_cores(struct doctor_finding *finding)
 {

@@ -13,7 +13,7 @@
 struct patch_style {
 	bool is_escaped;
 	/*
-	 * Each line begins with its kind, one of enum SHOW_* in programs/diff/diff.h. Implies
+	 * Each line begins with its kind, one of enum SHOW_* in workspace/diff/diff.h. Implies
 	 * escaping.
 	 */
 	bool is_coloured;

@@ -147,7 +147,7 @@ static int find_request(struct yett_connection *connection, struct connection_re
 	return 0;
 }
 
-/* the same as EGRESS_OWN_V4 and EGRESS_OWN_V6 in programs/egress/egress.h */
+/* the same as EGRESS_OWN_V4 and EGRESS_OWN_V6 in programs/net/egress.h */
 #define ADDRESS4 "198.18.0.1"
 #define ADDRESS6 "fd79:6574:7400::1"
 

@@ -42,7 +42,7 @@ static int check_hidden(const char *path, const char *name, struct yett_error *e
 	return work_globs_read(path, (const char *const[]){name, NULL}, &globs, error);
 }
 
-/* Accepts names in the form of yett-apply's built-in lists: programs/diff/protect.h. */
+/* Accepts names in the form of yett-apply's built-in lists: workspace/diff/protect.h. */
 static int check_protected(const char *path, const char *name, struct yett_error *error)
 {
 	bool is_sound = *name != '/';

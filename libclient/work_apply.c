@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See work.h: handles what yett-apply (programs/apply/) keeps in a store, and what it leaves in the
- * source directory when it is killed.
+ * See work.h: handles what yett-apply (workspace/apply/) keeps in a store, and what it leaves in
+ * the source directory when it is killed.
  *
  * Runs as the caller. Only checks whether these files exist, and never reads them. A sandbox may
  * have filled the source directory, so no link there is followed.

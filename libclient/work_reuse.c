@@ -45,7 +45,7 @@ int work_open(const char *id, int *ret_store, struct yett_error *error)
 	return 0;
 }
 
-/* Init holds the lock as long as its sandbox exists: programs/init/build/workspace.c. */
+/* Init holds the lock as long as its sandbox exists: programs/inside/init/build/workspace.c. */
 bool work_is_used(int store)
 {
 	/* shared, because others may test at the same time */

@@ -5,7 +5,7 @@
  *
  * yett-reader reads as the user what the helper must not read: files below the user's home, and
  * answers of the host's name services. reader_client.c must not contain code that reads these.
- * main.c and own_keys.c of programs/reader/ are linked into yett-reader only (and into
+ * main.c and own_keys.c of programs/decide/reader/ are linked into yett-reader only (and into
  * yett-explain, which reports to its caller what the caller itself can read).
  */
 #pragma once

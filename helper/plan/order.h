@@ -174,8 +174,8 @@ struct init_event {
 	uint32_t pid, error;
 	struct message_exited result;
 	/*
-	 * of STARTED and FAILED: struct argv of programs/init/argv.h, which yett-helper does not
-	 * read
+	 * of STARTED and FAILED: struct argv of programs/inside/init/argv.h, which yett-helper does
+	 * not read
 	 */
 	uint8_t argv[INIT_ARGV_SIZE];
 };

@@ -2,9 +2,9 @@
 /*
  * The plan: all steps by which one sandbox is made, fully resolved and printable.
  *
- * programs/decider/planning.c makes a plan, as a pure function of a decision. helper/setup/ carries
- * out root's part of it and init the rest. A plan crosses process boundaries as bytes: it has no
- * pointers, and names texts by their offset in the arena. No privilege here, no I/O.
+ * programs/decide/decider/planning.c makes a plan, as a pure function of a decision. helper/setup/
+ * carries out root's part of it and init the rest. A plan crosses process boundaries as bytes: it
+ * has no pointers, and names texts by their offset in the arena. No privilege here, no I/O.
  */
 #pragma once
 

@@ -4,9 +4,9 @@
  *
  * Runs as root, before any client is served. Opens only files that `owner` alone can have written,
  * never through a symbolic link in the last component, and reads none of them. yett-policy, which
- * has no privilege (programs/policy/main.c), gets the descriptors and answers with an image. Root
- * judges the files itself, because root opens them: the compiler decides what the policy says, and
- * must not even get a file that other users could have written. Must not open anything that a
+ * has no privilege (programs/decide/policy/main.c), gets the descriptors and answers with an image.
+ * Root judges the files itself, because root opens them: the compiler decides what the policy says,
+ * and must not even get a file that other users could have written. Must not open anything that a
  * client names.
  */
 #include "base/escape.h"

@@ -2,7 +2,7 @@
 /*
  * The rules for paths and names that can be checked without the host. Declared in policy.h.
  *
- * Pure; no privilege. programs/policy/target.c has the rules that root does not need.
+ * Pure; no privilege. programs/decide/policy/target.c has the rules that root does not need.
  */
 #include "helper/policy/policy.h"
 #include "base/escape.h"

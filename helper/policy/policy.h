@@ -158,7 +158,7 @@ struct policy_profile {
 	/* The time limit of a command that asks for none, and the maximum; 0: no limit. */
 	uint64_t command_ms, command_max_ms;
 	struct policy_place command_places[2]; /* as limits_places */
-	/* Compiled from the system call keys: programs/policy/seccomp.h. */
+	/* Compiled from the system call keys: programs/decide/policy/seccomp.h. */
 	struct sock_filter *init_filter, *command_filter, *build_filter;
 	size_t init_filter_count, command_filter_count, build_filter_count;
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */

@@ -74,7 +74,7 @@ int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name,
 	/*
 	 * A compromised init must not fill the kernel with groups, nor nest groups so deep that
 	 * remove_group() would not find them. The limit has room for init's leaf and one for each
-	 * command (programs/init/commands.h).
+	 * command (programs/inside/init/commands.h).
 	 */
 	(void)kernel_write_file(cgroup.group, "cgroup.max.depth", "1");
 	(void)kernel_write_file(cgroup.group, "cgroup.max.descendants", "1088");

@@ -4,7 +4,7 @@
  * that serve them. Runs with full privilege; must read no rule, name or packet.
  *
  * The proxy yett-front answers inside, the connector yett-dialer connects outside; neither has
- * privilege (programs/egress/egress.h). They are born in the sandbox's cgroup, end with the
+ * privilege (programs/net/egress.h). They are born in the sandbox's cgroup, end with the
  * sandbox, and are started again once. A BPF program directs all connections to sockets of the
  * proxy. Where BPF is not possible, the port listener (yett-init's program) listens at the ports of
  * the rules.
@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "base/net_listen.h"
-#include "programs/egress/egress_report.h"
+#include "programs/net/egress_report.h"
 
 #include <stdint.h>
 #include <sys/types.h>

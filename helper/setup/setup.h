@@ -7,7 +7,7 @@
  * only forks mount-clone child (`sharer`)    share.c: checks and clones what the client shares,
  * exits mount child, port listener      mount.c: enter a sandbox that exists, change it, exit
  *   proxy, connector                egress.c: become yett-front and yett-dialer, for the network
- * init (programs/init/build) does the rest, without privilege over the host.
+ * init (programs/inside/init/build) does the rest, without privilege over the host.
  */
 #pragma once
 
@@ -117,7 +117,7 @@ void setup_sweep(const struct setup_host *host);
 struct setup_order {
 	int memory; /* sealed memory with the used part of the plan; -1: there is no order */
 	/*
-	 * sealed struct egress_rules (programs/egress/egress.h); -1: the plan has no network rules
+	 * sealed struct egress_rules (programs/net/egress.h); -1: the plan has no network rules
 	 */
 	int rules;
 	const struct plan *plan; /* `memory`, mapped */
@@ -154,8 +154,8 @@ struct setup {
 	struct idmap map;   /* id map of the user namespace */
 	uint32_t init_host; /* host id of map.init_inside */
 	/*
-	 * the sandbox's upper user namespace (programs/init/build/build.h); -1 without root, where
-	 * every sandbox is in the helper's own
+	 * the sandbox's upper user namespace (programs/inside/init/build/build.h); -1 without root,
+	 * where every sandbox is in the helper's own
 	 */
 	int user_ns;
 	pid_t forker; /* cgroup forker; 0: none */

@@ -2,7 +2,7 @@
 /* See network.h. */
 #include "helper/supervisor/network.h"
 #include "base/clock.h"
-#include "programs/egress/egress_report.h"
+#include "programs/net/egress_report.h"
 #include "protocol/frame.h"
 
 #include <sys/socket.h>

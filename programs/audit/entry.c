@@ -3,7 +3,7 @@
 #include "programs/audit/entry.h"
 #include "base/error_text.h"
 #include "programs/audit/chain.h"
-#include "programs/decider/plan_name.h"
+#include "programs/decide/decider/plan_name.h"
 
 #include <string.h>
 

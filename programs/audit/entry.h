@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "helper/setup/audit.h"
 #include "programs/audit/follow.h"
-#include "programs/egress/egress.h"
+#include "programs/net/egress.h"
 
 #define ENTRY_RULES_MAX  256 /* network rules written as text; the others are only counted */
 #define ENTRY_SHARES_MAX 64

@@ -5,7 +5,7 @@
  */
 #include "base/net_match.h"
 #include "programs/audit/entry.h"
-#include "programs/egress/report_text.h"
+#include "programs/net/report_text.h"
 #include "protocol/message_command.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "base/net_list.h"
 #include "programs/audit/entry.h"
-#include "programs/decider/plan_name.h"
+#include "programs/decide/decider/plan_name.h"
 
 #include <sodium.h>
 #include <string.h>

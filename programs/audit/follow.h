@@ -12,8 +12,8 @@
 
 #include "helper/policy/policy.h"
 #include "helper/setup/audit.h"
-#include "programs/egress/egress.h"
-#include "programs/init/argv.h"
+#include "programs/net/egress.h"
+#include "programs/inside/init/argv.h"
 
 #include <poll.h>
 

@@ -6,7 +6,7 @@
 #include "programs/audit/entry.h"
 #include "programs/audit/follow.h"
 #include "programs/audit/quota.h"
-#include "programs/decider/refuse_plan.h"
+#include "programs/decide/decider/refuse_plan.h"
 #include "protocol/frame.h"
 
 #include <poll.h>

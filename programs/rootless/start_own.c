@@ -12,7 +12,7 @@
 #include "helper/policy/image.h"
 #include "helper/privilege/privilege.h"
 #include "helper/start/start.h"
-#include "programs/policy/target.h"
+#include "programs/decide/policy/target.h"
 #include "programs/rootless/rootless.h"
 
 #include <ctype.h>

@@ -8,7 +8,7 @@
  * Prints the median in microseconds.
  */
 #include "helper/plan/admit.h"
-#include "programs/decider/planning.h"
+#include "programs/decide/decider/planning.h"
 
 #include <stdio.h>
 #include <string.h>

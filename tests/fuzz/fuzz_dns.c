@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "programs/egress/dns.h"
+#include "programs/net/dns.h"
 
 static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
 

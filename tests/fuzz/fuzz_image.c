@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "programs/policy/compile.h"
-#include "programs/policy/write.h"
+#include "programs/decide/policy/compile.h"
+#include "programs/decide/policy/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "programs/policy/parse.h"
+#include "programs/decide/policy/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

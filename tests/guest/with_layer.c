@@ -3,16 +3,17 @@
  * with_layer LAYER PROGRAM [ARGUMENT…]: runs the program with exactly one of a sandbox's layers of
  * defence around it, as root and on the host: nothing else is between it and the machine.
  *
- * seccomp, landlock and capabilities are init's own steps (programs/init/start.c and launch.c), on
- * a configuration made of the shipped policy; which of them are on is for layer_is_on() to say,
- * whose place below is taken by one of ours. The two labels come with exec, as the helper has init
- * get them. The layer of namespaces and ids is none of this program's: it is a real sandbox whose
- * profile leaves the others out. Exit status 77: this machine does not have the layer.
+ * seccomp, landlock and capabilities are init's own steps (programs/inside/init/start.c and
+ * launch.c), on a configuration made of the shipped policy; which of them are on is for
+ * layer_is_on() to say, whose place below is taken by one of ours. The two labels come with exec,
+ * as the helper has init get them. The layer of namespaces and ids is none of this program's: it is
+ * a real sandbox whose profile leaves the others out. Exit status 77: this machine does not have
+ * the layer.
  */
-#include "programs/init/launch.h"
-#include "programs/init/layer.h"
-#include "programs/init/start.h"
-#include "programs/policy/compile.h"
+#include "programs/inside/init/launch.h"
+#include "programs/inside/init/layer.h"
+#include "programs/inside/init/start.h"
+#include "programs/decide/policy/compile.h"
 
 #include <fcntl.h>
 #include <linux/seccomp.h>

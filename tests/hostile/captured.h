@@ -9,7 +9,7 @@
 #pragma once
 
 #include "helper/privilege/lockdown.h"
-#include "programs/egress/egress.h"
+#include "programs/net/egress.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * yett-init whose catcher (programs/init/build/ports.c) was captured: it does what the first port
- * of its rules says, in the place of making what the front listens on.
+ * yett-init whose catcher (programs/inside/init/build/ports.c) was captured: it does what the first
+ * port of its rules says, in the place of making what the front listens on.
  */
 #include "base/net_ports.h"
-#include "programs/egress/ruleset.h"
-#include "programs/init/build/build.h"
+#include "programs/net/ruleset.h"
+#include "programs/inside/init/build/build.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -7,7 +7,7 @@
  * client is told as a refusal, where there is anybody left to tell it.
  */
 #define ask honest_ask
-#include "programs/decider/ask.c" /* NOLINT: with what it keeps to itself */
+#include "programs/decide/decider/ask.c" /* NOLINT: with what it keeps to itself */
 #undef ask
 #include "base/clock.h"
 #include "protocol/frame.h"

@@ -7,7 +7,7 @@
  * start; it gives up nothing, since what it may do to the monitor is all that is looked at. "mode"
  * beside the program: fails at once.
  */
-#include "programs/decider/decoder.h"
+#include "programs/decide/decider/decoder.h"
 #include "protocol/codec.h"
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 int honest_main(int argc, char **argv);
 #define lockdown_filter_with captured_filter
 #define main                 honest_main
-#include "programs/egress/connector_main.c" /* NOLINT: with what it keeps to itself */
+#include "programs/net/connector_main.c" /* NOLINT: with what it keeps to itself */
 #undef main
 #undef lockdown_filter_with
 

@@ -10,7 +10,7 @@
 int honest_main(int argc, char **argv);
 #define lockdown_filter_with captured_filter
 #define main                 honest_main
-#include "programs/egress/proxy.c" /* NOLINT: with what it keeps to itself */
+#include "programs/net/proxy.c" /* NOLINT: with what it keeps to itself */
 #undef main
 #undef lockdown_filter_with
 

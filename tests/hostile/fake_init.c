@@ -9,7 +9,7 @@
  */
 #include "base/kernel.h"
 #include "helper/plan/plan.h"
-#include "programs/init/config.h"
+#include "programs/inside/init/config.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame_message.h"

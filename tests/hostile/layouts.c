@@ -4,7 +4,7 @@
 #include "helper/plan/plan.h"
 #include "helper/setup/registry.h"
 #include "helper/supervisor/supervisor.h"
-#include "programs/decider/plan_name.h"
+#include "programs/decide/decider/plan_name.h"
 
 #include <fcntl.h>
 #include <stdio.h>

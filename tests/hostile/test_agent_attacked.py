@@ -314,7 +314,7 @@ class Model(Asking):
                       {'shares': [{'path': self.home + '/none'}]}):
             give(**wrong)
             done = self.service.run(self.alice, agent.PROGRAM, 'tool', 'run_command', input='{"command": "true"}')
-            self.assertEqual((done.code, done.out), (1, ''), wrong)
+            self.assertEqual((done.code, done.out), (64, ''), wrong)
 
     def test_options_that_say_nothing_are_refused(self):
         for wrong in (('--rw', self.home + '/none'), ('--net', 'some'), ('--allow', 'a b'), ('--memory', '0'), ('--cpus', 'x'), ('--sandboxes', 'some'),

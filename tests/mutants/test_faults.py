@@ -15,7 +15,7 @@ import tiers  # noqa: E402
 import yett  # noqa: E402
 
 LEAST = 40
-AREAS = ('helper/', 'programs/decider/', 'programs/init/', 'programs/egress/', 'programs/apply/', 'agent/', 'programs/audit/')
+AREAS = ('helper/', 'programs/decide/decider/', 'programs/inside/init/', 'programs/net/', 'workspace/apply/', 'agent/', 'programs/audit/')
 
 
 class Faults(unittest.TestCase):

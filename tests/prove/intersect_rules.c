@@ -7,8 +7,8 @@
 #include "tests/prove/models.h"
 
 #include "helper/plan/admit.h"
-#include "programs/decider/intersect.h"
-#include "programs/decider/refuse.h"
+#include "programs/decide/decider/intersect.h"
+#include "programs/decide/decider/refuse.h"
 
 #include <string.h>
 
@@ -43,8 +43,8 @@ static void narrow(const struct intersect_row *row, struct bound *bound,
     ensures \result == (a == 0 ? b : b == 0 ? a : a < b ? a : b); */
 uint64_t plan_lesser(uint64_t a, uint64_t b);
 
-#include "programs/decider/intersect.c"
-#include "programs/decider/plan_add.c"
+#include "programs/decide/decider/intersect.c"
+#include "programs/decide/decider/plan_add.c"
 
 /* Of two bounds the narrower one, each narrowed by what is said, where that is narrower for the
  * first one, too. */

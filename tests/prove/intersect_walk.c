@@ -12,8 +12,8 @@
 #include "tests/prove/models.h"
 
 #include "base/error_rule.h"
-#include "programs/decider/intersect.c"
-#include "programs/decider/plan_add.c"
+#include "programs/decide/decider/intersect.c"
+#include "programs/decide/decider/plan_add.c"
 
 #define GRANTS      3 /* the first one decides */
 #define THE_PROFILE GRANTS

@@ -45,7 +45,7 @@ ADMIT_LOOP = loop("helper/plan/admit.c", "\tfor (uint32_t i = 0; i < plan->steps
     loop assigns i; loop variant plan->steps_count - i;""")
 
 Proof = namedtuple("Proof", "name harness options changes mutants")
-ENVELOPE, ADMIT, INTERSECT, UNITS = "protocol/envelope.c", "helper/plan/admit.c", "programs/decider/intersect.c", "base/units_parse.c"
+ENVELOPE, ADMIT, INTERSECT, UNITS = "protocol/envelope.c", "helper/plan/admit.c", "programs/decide/decider/intersect.c", "base/units_parse.c"
 proofs = [
     Proof("an envelope is read within its packet", "envelope_packets.c", EVA_EACH, [], [
         Change(ENVELOPE, "length < ENVELOPE_HEADER_SIZE", "length < ENVELOPE_HEADER_SIZE - 1"),
@@ -62,7 +62,7 @@ proofs = [
     Proof("of two bounds the lesser counts", "intersect_rules.c",
           wp("narrow,intersect_is_less,unlimited,plan_lesser,both,one_more"), [], [
               Change(INTERSECT, "(than == unlimited(row) || value < than)", "(than == unlimited(row) || value > than)"),
-              Change("programs/decider/plan_add.c", "(b != 0 && b < a)", "b < a")]),
+              Change("programs/decide/decider/plan_add.c", "(b != 0 && b < a)", "b < a")]),
     Proof("nothing in force is more than what bounds it", "intersect_walk.c", EVA_WALK, [], [
         Change(INTERSECT, 'ROW("max_requests", USER, requests_max, true, number)', 'ROW("max_requests", USER, creations_max, true, number)'),
         Change(INTERSECT, "if (grant->is_ceiling || intersect_rows", "if (intersect_rows")]),

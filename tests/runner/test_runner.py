@@ -237,7 +237,7 @@ class Changes(unittest.TestCase):
     def test_what_a_change_can_affect(self):
         for paths, some, none in ((['agent/mcp/mcp.c'], 'system-mcp', 'system-limits'), (['tests/system/test_limits.py'], 'system-limits', 'system-mcp'),
                                   (['tests/hostile/test_agent_attacked.py'], 'hostile-agent', 'system-limits'), (['README.md'], 'documents', 'system-limits'),
-                                  (['agent/handle.c', 'programs/diff/walk.c'], 'system-diff', 'system-limits')):
+                                  (['agent/handle.c', 'workspace/diff/walk.c'], 'system-diff', 'system-limits')):
             names = feeds.suites_of(paths)
             self.assertTrue(feeds.matches(some, names), paths)
             self.assertFalse(feeds.matches(none, names), paths)

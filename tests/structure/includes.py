@@ -22,36 +22,36 @@ MAY_INCLUDE = {
     "helper/plan": ["base/", *OF_MESSAGES, "helper/policy/policy.h", "helper/privilege/"],
     "helper/privilege": ["base/", "protocol/frame.h"],
     "helper/setup": ["base/", *OF_MESSAGES, "helper/plan/order.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/privilege.h",
-                     "programs/egress/egress_report.h"],
-    "helper/supervisor": ["base/", *OF_MESSAGES, "helper/setup/audit.h", "helper/setup/setup.h", "helper/privilege/", "programs/egress/egress_report.h"],
+                     "programs/net/egress_report.h"],
+    "helper/supervisor": ["base/", *OF_MESSAGES, "helper/setup/audit.h", "helper/setup/setup.h", "helper/privilege/", "programs/net/egress_report.h"],
     "helper/monitor": ["base/", *OF_MESSAGES, "helper/plan/", "helper/policy/key_line.h", "helper/policy/policy.h", "helper/setup/audit.h", "helper/setup/registry.h",
                        "helper/supervisor/supervisor.h", "helper/privilege/"],
     "helper/listener": ["base/", *OF_MESSAGES, "helper/monitor/monitor.h", "helper/setup/audit.h", "helper/setup/setup.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
     "helper/start": ["base/", "helper/"],
     # What does not.
-    "programs/apply": ["base/", "helper/privilege/lockdown.h", "programs/diff/diff.h", "programs/diff/protect.h", "programs/diff/ways.h"],
-    "programs/audit": ["base/", "protocol/frame.h", "protocol/message_command.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decider/plan_name.h", "programs/decider/refuse_plan.h", "programs/egress/egress.h", "programs/egress/report_text.h", "programs/init/argv.h"],
+    "workspace/apply": ["base/", "helper/privilege/lockdown.h", "workspace/diff/diff.h", "workspace/diff/protect.h", "workspace/diff/ways.h"],
+    "programs/audit": ["base/", "protocol/frame.h", "protocol/message_command.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decide/decider/plan_name.h", "programs/decide/decider/refuse_plan.h", "programs/net/egress.h", "programs/net/report_text.h", "programs/inside/init/argv.h"],
     "programs/closer": ["base/", "protocol/", "helper/listener/closer.h", "helper/privilege/lockdown.h"],
-    "programs/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/policy/key_line.h", "helper/plan/", "helper/policy/policy.h",
-                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/egress/egress.h", "programs/egress/report_text.h", "programs/policy/target.h"],
-    "programs/decoder": ["base/", "protocol/", "programs/decider/decoder.h", "programs/decider/plan_name.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
-    "programs/diff": ["base/", "helper/privilege/lockdown.h"],
-    "programs/egress": ["base/", "protocol/", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
-    "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/plan/admit.h", "helper/setup/making.h", "programs/decider/authorize.h", "programs/decider/intersect.h", "programs/decider/key_text.h",
-                         "programs/decider/plan_name.h", "programs/decider/planning.h", "programs/decider/refuse_plan.h", "programs/decider/rules.h", "programs/reader/own_keys.h"],
-    "programs/files": ["base/", "protocol/"],
-    "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/decider/plan_add.h", "programs/decider/plan_name.h", "programs/egress/egress.h",
-                      "programs/egress/ruleset.h"],
-    "programs/policy": ["base/", "helper/policy/image.h", "helper/policy/key_line.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
-    "programs/reader": ["base/", "protocol/", "helper/policy/key_line.h", "helper/monitor/reader.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
-    "programs/rootless": ["base/", "helper/", "programs/policy/target.h"],
+    "programs/decide/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/policy/key_line.h", "helper/plan/", "helper/policy/policy.h",
+                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/net/egress.h", "programs/net/report_text.h", "programs/decide/policy/target.h"],
+    "programs/decide/decoder": ["base/", "protocol/", "programs/decide/decider/decoder.h", "programs/decide/decider/plan_name.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
+    "workspace/diff": ["base/", "helper/privilege/lockdown.h"],
+    "programs/net": ["base/", "protocol/", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
+    "programs/decide/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/plan/admit.h", "helper/setup/making.h", "programs/decide/decider/authorize.h", "programs/decide/decider/intersect.h", "programs/decide/decider/key_text.h",
+                         "programs/decide/decider/plan_name.h", "programs/decide/decider/planning.h", "programs/decide/decider/refuse_plan.h", "programs/decide/decider/rules.h", "programs/decide/reader/own_keys.h"],
+    "programs/inside/files": ["base/", "protocol/"],
+    "programs/inside/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/decide/decider/plan_add.h", "programs/decide/decider/plan_name.h", "programs/net/egress.h",
+                      "programs/net/ruleset.h"],
+    "programs/decide/policy": ["base/", "helper/policy/image.h", "helper/policy/key_line.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
+    "programs/decide/reader": ["base/", "protocol/", "helper/policy/key_line.h", "helper/monitor/reader.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
+    "programs/rootless": ["base/", "helper/", "programs/decide/policy/target.h"],
 }
 
 # Pure functions: nothing that opens, reads, writes, waits or asks the kernel. stdio.h is for text in memory only; the
 # object files are looked at for that.
-PURE = ["helper/plan/admit.c", "helper/plan/admit.h", "helper/plan/plan.c", "helper/plan/plan.h", "helper/policy/path.c", "programs/decider/asked.c", "programs/decider/asked.h", "programs/decider/authorize.c",
-        "programs/decider/authorize.h", "programs/decider/fit.c", "programs/decider/fit.h", "programs/decider/intersect.c", "programs/decider/intersect.h", "programs/decider/key_text.c", "programs/decider/key_text.h",
-        "programs/decider/plan_add.c", "programs/decider/plan_add.h", "programs/decider/plan_name.c", "programs/decider/plan_name.h", "programs/decider/planning.c", "programs/decider/planning.h", "programs/decider/refuse.c", "programs/decider/refuse.h", "programs/decider/refuse_plan.c", "programs/decider/refuse_plan.h", "programs/decider/rules.c", "programs/decider/rules.h", "programs/policy/target.c", "programs/policy/target.h"]
+PURE = ["helper/plan/admit.c", "helper/plan/admit.h", "helper/plan/plan.c", "helper/plan/plan.h", "helper/policy/path.c", "programs/decide/decider/asked.c", "programs/decide/decider/asked.h", "programs/decide/decider/authorize.c",
+        "programs/decide/decider/authorize.h", "programs/decide/decider/fit.c", "programs/decide/decider/fit.h", "programs/decide/decider/intersect.c", "programs/decide/decider/intersect.h", "programs/decide/decider/key_text.c", "programs/decide/decider/key_text.h",
+        "programs/decide/decider/plan_add.c", "programs/decide/decider/plan_add.h", "programs/decide/decider/plan_name.c", "programs/decide/decider/plan_name.h", "programs/decide/decider/planning.c", "programs/decide/decider/planning.h", "programs/decide/decider/refuse.c", "programs/decide/decider/refuse.h", "programs/decide/decider/refuse_plan.c", "programs/decide/decider/refuse_plan.h", "programs/decide/decider/rules.c", "programs/decide/decider/rules.h", "programs/decide/policy/target.c", "programs/decide/policy/target.h"]
 IO_HEADER = re.compile(r"^(unistd|fcntl|poll|sched|signal|dirent|spawn|pwd|grp|netdb|syslog|pthread|ftw|glob)\.h$"
                        r"|^sys/(?!types\.h)|^linux/(?!capability\.h)|^net|^arpa/")
 
@@ -84,7 +84,7 @@ def is_allowed(path, header):
 def wrong_directions(root):
     """Each include that points the wrong way, as 'FILE includes HEADER'."""
     return [f"{path} includes {header}"
-            for top in ("base", "protocol", "libclient", "checkpoint", "cli", "agent", "helper", "programs") for path in sources(root, top)
+            for top in ("base", "protocol", "libclient", "checkpoint", "cli", "agent", "helper", "programs", "workspace") for path in sources(root, top)
             if "/examples/" not in path
             for kind, header in included(os.path.join(root, path)) if kind == '"' and not is_allowed(path, header)]
 

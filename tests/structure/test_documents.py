@@ -65,7 +65,7 @@ def missing_names(text):
     text = without_code(text)
     paths = set(re.findall(r"`(\w[\w./-]*/[\w./-]*)`", text))
     functions = set(re.findall(r"`(\w+)\(\)`", text))
-    for top in ("agent", "base", "checkpoint", "cli", "helper", "libclient", "programs", "protocol", "tests"):
+    for top in ("agent", "base", "checkpoint", "cli", "helper", "libclient", "programs", "protocol", "tests", "workspace"):
         for directory, _, files in os.walk(os.path.join(ROOT, top)):
             for file in files:
                 if file.endswith((".c", ".h")):
@@ -90,7 +90,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(broken_links("x.md", text), ["nothing.md", "#another", "docs/admin.md#nokeys"])
 
     def test_the_protected_names_are_those_of_the_table(self):
-        source = read("programs", "diff", "protect_names.c")
+        source = read("workspace", "diff", "protect_names.c")
         lists = {name: re.findall(r'"([^"]+)"', names) for name, names in re.findall(r"(?s)const char \*const (\w+)\[\] = \{(.*?)\};", source)}
         declared = [(why, lists[name]) for why, name in re.findall(r'\{"([^"]+)", (\w+), PROTECT_\w+\}', source)]
         self.assertGreater(len(declared), 5)

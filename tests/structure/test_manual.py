@@ -72,9 +72,9 @@ def keys(table):
     """{key: what is written behind it} of a table of settings.c; ceilings have the first keys of grants."""
     found = {}
     if table == "ceiling_keys":
-        count = int(re.search(r"#define CEILING_KEYS (\d+)", read("programs/policy/settings.c")).group(1))
+        count = int(re.search(r"#define CEILING_KEYS (\d+)", read("programs/decide/policy/settings.c")).group(1))
         return dict(list(keys("grant_keys").items())[:count])
-    source = read("programs/policy/settings.c")
+    source = read("programs/decide/policy/settings.c")
     body = re.search(rf"static const struct settings_key {table}\[\] = \{{\n(.*?)\n\}};", source, re.S).group(1)
     body = re.sub(r"\n\s+(?!\{)", " ", body)  # a row may be longer than a line
     for name, kind, rest in re.findall(r'\{"(\w+)", SETTINGS_(\w+),(.*)\},', body):
@@ -181,7 +181,7 @@ class Policy(unittest.TestCase):
         self.assertEqual((list(keys("ceiling_keys"))[0], list(keys("ceiling_keys"))[-1]), ("users", "max_requests"))
 
     def test_the_rule_of_every_number_is_described_as_the_table_has_it(self):
-        rows = re.findall(r'\[POLICY_(?:LIMIT|KEY)_\w+\] = (?:LIMIT\("(\w+)"|\{ROW\("(\w+)", (\w+),)', read("programs/decider/intersect.c"))
+        rows = re.findall(r'\[POLICY_(?:LIMIT|KEY)_\w+\] = (?:LIMIT\("(\w+)"|\{ROW\("(\w+)", (\w+),)', read("programs/decide/decider/intersect.c"))
         rules = {}
         for limit, number, rule in rows:
             rules.setdefault(rule or "ASKED", []).append(limit or number)
@@ -192,7 +192,7 @@ class Policy(unittest.TestCase):
                          sorted(key for key in keys("ceiling_keys") if key not in ("users", "groups")))
 
     def test_every_section_is_described(self):
-        names = re.findall(r'\[SETTINGS_\w+\] = \{"(\w+)"', read("programs/policy/settings.c"))
+        names = re.findall(r'\[SETTINGS_\w+\] = \{"(\w+)"', read("programs/decide/policy/settings.c"))
         self.assertEqual([name.upper() for name in names], list(self.TABLES))
 
 

@@ -94,7 +94,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(found, [])
 
     def test_no_object_of_a_decoder_is_linked_into_the_helper(self):
-        for source in ("protocol/decode.c", "programs/decoder/main.c"):
+        for source in ("protocol/decode.c", "programs/decide/decoder/main.c"):
             made = programs.objects(BUILD, os.path.join(ROOT, source))
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-decoder", made, source)
@@ -114,7 +114,7 @@ class Programs(unittest.TestCase):
 
     def test_the_helper_has_no_code_that_prints_a_plan(self):
         self.assertEqual(sorted(name for name in self.of_helper() if PRINTS.match(name)), [])
-        for source in ("programs/decoder/plan_print.c", "programs/decoder/plan_json.c", "base/json.c"):
+        for source in ("programs/decide/decoder/plan_print.c", "programs/decide/decoder/plan_json.c", "base/json.c"):
             made = programs.objects(BUILD, os.path.join(ROOT, source))
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-decoder", made, source)
@@ -127,7 +127,7 @@ class Programs(unittest.TestCase):
 
     def test_the_decoder_has_nothing_of_the_privileged_side(self):
         own = [programs.objects(BUILD, os.path.join(ROOT, path))["helper/yett-decoder"] for path in
-               ("programs/decoder/main.c", "programs/decoder/plan_print.c", "programs/decoder/plan_json.c", "base/json.c", "protocol/decode.c")]
+               ("programs/decide/decoder/main.c", "programs/decide/decoder/plan_print.c", "programs/decide/decoder/plan_json.c", "base/json.c", "protocol/decode.c")]
         called = sorted(name for path in own for name in programs.undefined(path) if BUILDS.match(name))
         self.assertEqual(called, [])
         # It is linked statically: the C library's functions are in it whether or not they are called, but none of ours.
@@ -135,7 +135,7 @@ class Programs(unittest.TestCase):
 
     def test_the_decider_decodes_and_prints_nothing(self):
         self.assertEqual(sorted(name for name in programs.defined(DECIDER) if DECODES.match(name) or name.startswith(("plan_print", "json_"))), [])
-        for source in ("protocol/decode.c", "programs/decoder/main.c", "programs/decoder/plan_print.c", "base/json.c"):
+        for source in ("protocol/decode.c", "programs/decide/decoder/main.c", "programs/decide/decoder/plan_print.c", "base/json.c"):
             self.assertNotIn("helper/yett-decider", programs.objects(BUILD, os.path.join(ROOT, source)), source)
 
     def test_the_decider_has_nothing_of_what_root_does(self):
@@ -143,17 +143,17 @@ class Programs(unittest.TestCase):
         self.assertLessEqual({"supervisors_begin", "monitor_serve", "keys_find", "reader_ask"},
                              {name for name in programs.defined(HELPER) if OF_THE_HELPER.match(name)})
         # It starts its decoder before it has given root up, and calls nothing by itself that opens, makes or ends anything.
-        called = {name for path in self.linked("helper/yett-decider") if "programs_decider" in path or "programs/decider" in path
+        called = {name for path in self.linked("helper/yett-decider") if "programs_decide_decider" in path or "programs/decide/decider" in path
                   for name in programs.undefined(path)}
         self.assertEqual(sorted(name for name in called if BUILDS.match(name) and not OURS.match(name)),
                          ["socketpair"])  # an event stream of a client's
         self.assertLessEqual({"program_start", "chroot"}, called)
 
     def test_what_decides_is_in_the_decider_and_not_in_the_helper(self):
-        sources = {path for path in includes.sources(ROOT, "programs/decider") if path.endswith(".c")}
+        sources = {path for path in includes.sources(ROOT, "programs/decide/decider") if path.endswith(".c")}
         self.assertGreater(len(sources), 10)
         if self.is_sanitized():
-            sources.remove("programs/decider/musl.c")  # sanitizers want the host's C library
+            sources.remove("programs/decide/decider/musl.c")  # sanitizers want the host's C library
         for path in sources:
             made = programs.objects(BUILD, os.path.join(ROOT, path))
             self.assertNotIn("helper/yett-helper", made, path)
@@ -196,7 +196,7 @@ class Programs(unittest.TestCase):
         self.assertEqual([name for name in programs.libraries(READER_NSS) if not re.match(r"lib(c|asan|ubsan)\b", name)], [])
         self.assertEqual(sorted(name for name in self.of_helper() if LOOKS_UP.match(name)), [])
         self.assertTrue(all(LOOKS_UP.match(name) for name in ("own_keys_find", "getpwuid", "getgrgid", "fgetpwent")))
-        self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, "programs/reader/own_keys.c")))
+        self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, "programs/decide/reader/own_keys.c")))
 
     def test_the_search_for_privileged_code_finds_it_in_the_helper(self):
         self.assertTrue({"privilege_take", "setup_build", "supervisor_start"} <= {n for n in programs.defined(HELPER) if BUILDS.match(n)})
@@ -204,7 +204,7 @@ class Programs(unittest.TestCase):
     def test_the_helper_has_no_code_that_reads_or_compiles_the_policy_s_text(self):
         self.assertEqual(sorted(name for name in self.of_helper() if COMPILES.match(name)), [])
         self.assertEqual([name for name in programs.libraries(HELPER) if re.match(r"lib(confuse|seccomp)\b", name)], [])
-        for path in sorted(includes.sources(ROOT, "programs/policy")):
+        for path in sorted(includes.sources(ROOT, "programs/decide/policy")):
             self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, path)), path)
 
     def test_the_search_for_compiling_code_finds_it_in_yett_policy(self):
@@ -327,9 +327,9 @@ class Sources(unittest.TestCase):
         self.assertEqual(includes.wrong_directions(ROOT), [])
 
     def test_a_dependency_that_points_the_other_way_is_found(self):
-        wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "checkpoint/x.c": "libclient/yett.h", "cli/y.c": "checkpoint/store.h", "programs/init/x.c": "helper/setup/setup.h",
-                 "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan/plan.h", "helper/monitor/x.c": "programs/decider/ask.h",
-                 "helper/plan/x.c": "protocol/encode.h", "programs/decider/x.c": "helper/monitor/monitor.h", "programs/decider/y.c": "helper/setup/setup.h"}
+        wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "checkpoint/x.c": "libclient/yett.h", "cli/y.c": "checkpoint/store.h", "programs/inside/init/x.c": "helper/setup/setup.h",
+                 "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan/plan.h", "helper/monitor/x.c": "programs/decide/decider/ask.h",
+                 "helper/plan/x.c": "protocol/encode.h", "programs/decide/decider/x.c": "helper/monitor/monitor.h", "programs/decide/decider/y.c": "helper/setup/setup.h"}
         with tempfile.TemporaryDirectory() as folder:
             for path, header in wrong.items():
                 os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)

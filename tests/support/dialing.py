@@ -33,7 +33,7 @@ NOT_ANSWERED = 7  # enum net_verdict
 ASK, GIVEN, TOLD = struct.Struct('=II16sH254s'), struct.Struct('=IIi'), struct.Struct('=IIIIiIHBB4xQQ16s254s278s4x')
 # net_match.h
 ALLOWED, DENIED_BY_RULE, NO_RULE, NOT_BOUND, PRIVATE, LOCAL, NEVER = range(7)
-STAGE_PLAN, STAGE_IDS, STAGE_PACKET = 3, 6, 14  # enum stage in programs/egress/connector_main.c
+STAGE_PLAN, STAGE_IDS, STAGE_PACKET = 3, 6, 14  # enum stage in programs/net/connector_main.c
 
 Told = collections.namedtuple('Told', 'kind count lost open error origin port verdict sent received address name rule')
 

@@ -10,7 +10,7 @@
 #include "tests/support/init_sandbox.h"
 #include "tests/support/waiting.h"
 
-#include "programs/policy/seccomp.h"
+#include "programs/decide/policy/seccomp.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame_message.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "programs/init/config.h"
+#include "programs/inside/init/config.h"
 #include "protocol/message.h"
 
 #include "base/error.h"

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "programs/decider/intersect.h"
-#include "programs/policy/namings.h"
+#include "programs/decide/decider/intersect.h"
+#include "programs/decide/policy/namings.h"
 
 #include <stdio.h>
 #include <string.h>

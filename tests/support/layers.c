@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other layer_is_on(): what the layer tests' init links instead of programs/init/layer.c.
+ * The other layer_is_on(): what the layer tests' init links instead of
+ * programs/inside/init/layer.c.
  *
  * What is to be left out stands in the environment of the profile, so that a test says it in its
  * policy: YETT_TEST_LAYERS_OFF=landlock,system-call-filter With YETT_TEST_LAYERS_CLAIM behind it
  * init says that Landlock is there all the same: what root would otherwise not go on without.
  */
-#include "programs/init/layer.h"
+#include "programs/inside/init/layer.h"
 
 #include <string.h>
 

@@ -10,8 +10,8 @@
 #include "base/clock_us.h"
 #include "base/net_list.h"
 #include "helper/setup/audit.h"
-#include "programs/decider/plan_add.h"
-#include "programs/egress/egress.h"
+#include "programs/decide/decider/plan_add.h"
+#include "programs/net/egress.h"
 #include "protocol/frame.h"
 
 #include <assert.h>

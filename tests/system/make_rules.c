@@ -10,7 +10,7 @@
 #include "base/net_list.h"
 #include "base/net_rule_parse.h"
 #include "helper/plan/plan.h"
-#include "programs/egress/egress.h"
+#include "programs/net/egress.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include "tests/support/init_sandbox.h"
 
-#include "programs/init/records.h"
+#include "programs/inside/init/records.h"
 #include "protocol/frame_message.h"
 
 #include <fcntl.h>

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 #include "base/net_rule.h"
-#include "programs/decider/planning.h"
+#include "programs/decide/decider/planning.h"
 
 #define DECIDE_ID "00112233445566ff"
 

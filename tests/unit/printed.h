@@ -2,7 +2,7 @@
 /* What yett-decoder prints of a plan, for tests that link its printer. */
 #pragma once
 
-#include "programs/decoder/plan_print.h"
+#include "programs/decide/decoder/plan_print.h"
 
 /* Both halves of it, which the caller frees. */
 static inline char *printed_plan(const struct plan *plan, size_t *ret_length)

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "programs/policy/compile.h"
+#include "programs/decide/policy/compile.h"
 
 /* What the name service says of everybody but alice and her group. */
 static int failure;

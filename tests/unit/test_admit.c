@@ -7,11 +7,11 @@
  * The plans are planning.c's; what is changed in one is a row of a table.
  */
 #include "helper/plan/admit.h"
-#include "programs/decider/plan_name.h"
+#include "programs/decide/decider/plan_name.h"
 #include "tests/unit/decide.h"
 
-#include "programs/decider/planning.h"
-#include "programs/policy/target.h"
+#include "programs/decide/decider/planning.h"
+#include "programs/decide/policy/target.h"
 
 #define POLICY                                                                                                                             \
 	"profile \"default\" { share_ro = {\"/usr/share:/host\"} share_rw = {\"/tmp:/out\"} tmpfs = {\"/scratch:1M\"}\n"                   \

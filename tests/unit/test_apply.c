@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "programs/apply/apply.h"
-#include "programs/diff/protect.h"
+#include "workspace/apply/apply.h"
+#include "workspace/diff/protect.h"
 
 #define F (S_IFREG | 0644)
 #define D (S_IFDIR | 0755)

@@ -26,9 +26,9 @@
 #include <sys/wait.h>
 
 #include "tests/support/waiting.h"
-#include "programs/decider/plan_add.h"
+#include "programs/decide/decider/plan_add.h"
 #include "base/kernel.h"
-#include "programs/decider/decoder.h"
+#include "programs/decide/decider/decoder.h"
 #include "protocol/codec.h"
 #include "tests/unit/printed.h"
 

@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/filter_head.h"
-#include "programs/egress/connect.h"
-#include "programs/egress/connector.h"
-#include "programs/egress/route.h"
+#include "programs/net/connect.h"
+#include "programs/net/connector.h"
+#include "programs/net/route.h"
 
 static struct egress_ask ask_for(uint32_t kind, const char *name, uint16_t port)
 {

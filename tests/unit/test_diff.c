@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "programs/diff/diff.h"
+#include "workspace/diff/diff.h"
 
 static void each_pair_of_kinds_comes_to_one_decision(void **state)
 {

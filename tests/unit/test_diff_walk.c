@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <git2.h>
 
-#include "programs/diff/diff.h"
+#include "workspace/diff/diff.h"
 
 /*
  * PATH below the directory of the test: "d" a directory, "o" an opaque one, "x" one where whiteouts

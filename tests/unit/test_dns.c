@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "programs/egress/dns.h"
+#include "programs/net/dns.h"
 
 #define TYPE_SVCB  64
 #define TYPE_HTTPS 65

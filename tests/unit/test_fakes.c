@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "programs/egress/dns.h"
-#include "programs/egress/synthetic.h"
+#include "programs/net/dns.h"
+#include "programs/net/synthetic.h"
 
 #define PREFIX "fd12:3456:789a:bcde::"
 

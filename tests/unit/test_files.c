@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 
 #include "base/spawn.h"
-#include "programs/files/files.h"
+#include "programs/inside/files/files.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame_message.h"

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/filter_head.h"
-#include "programs/policy/filter.h"
-#include "programs/policy/seccomp.h"
+#include "programs/decide/policy/filter.h"
+#include "programs/decide/policy/seccomp.h"
 #include "tests/support/bpf.h"
 
 #include <linux/audit.h>

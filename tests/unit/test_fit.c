@@ -2,7 +2,7 @@
 /* What a plan becomes where the helper is not root's: what is refused, what is left out, what is
  * said of it. */
 #include "base/net_rule_parse.h"
-#include "programs/decider/fit.h"
+#include "programs/decide/decider/fit.h"
 #include "tests/unit/decide.h"
 
 #define GRANT                                                                                                    \
@@ -63,7 +63,7 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 static void all_that_can_be_missing_is_said_to_the_end(void **state)
 {
 	static const char last[] = "; no SELinux label";
-	/* What a policy can say, as the longest texts: programs/policy/settings.c. */
+	/* What a policy can say, as the longest texts: programs/decide/policy/settings.c. */
 	const struct plan_limits largest = {.memory_bytes = (UINT64_C(1) << 50) - 1,
 	                                    .cpu_millis = 1023999,
 	                                    .cpu_weight = 10000,

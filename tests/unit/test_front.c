@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of what the front of a sandbox's network does without a socket: counting bytes, and
  * taking rules over. */
-#include "programs/egress/ruleset.h"
-#include "programs/egress/tokens.h"
+#include "programs/net/ruleset.h"
+#include "programs/net/tokens.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

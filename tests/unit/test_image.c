@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 
 #include "base/net_list.h"
-#include "programs/policy/check.h"
-#include "programs/policy/write.h"
+#include "programs/decide/policy/check.h"
+#include "programs/decide/policy/write.h"
 
 static void private_ids_do_not_overlap_subordinate_ids(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "programs/init/descriptor.h"
+#include "programs/inside/init/descriptor.h"
 #include "tests/support/sockets.h"
 
 #include <fcntl.h>

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "programs/init/records.h"
-#include "programs/init/session.h"
+#include "programs/inside/init/records.h"
+#include "programs/inside/init/session.h"
 
 static struct message message;
 

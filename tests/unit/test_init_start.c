@@ -12,10 +12,10 @@
 
 #include "base/fd.h"
 #include "base/filter_head.h"
-#include "programs/init/cores.h"
-#include "programs/init/launch.h"
-#include "programs/init/start.h"
-#include "programs/init/terminal.h"
+#include "programs/inside/init/cores.h"
+#include "programs/inside/init/launch.h"
+#include "programs/inside/init/start.h"
+#include "programs/inside/init/terminal.h"
 #include "tests/support/bpf.h"
 
 #include <sys/syscall.h>

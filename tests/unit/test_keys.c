@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "helper/monitor/keys.h"
-#include "programs/decider/key_text.h"
-#include "programs/policy/enrolled.h"
-#include "programs/reader/own_keys.h"
+#include "programs/decide/decider/key_text.h"
+#include "programs/decide/policy/enrolled.h"
+#include "programs/decide/reader/own_keys.h"
 
 #define KEY_OF(c) \
 	c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="

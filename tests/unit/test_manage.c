@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "programs/decider/manage.h"
+#include "programs/decide/decider/manage.h"
 
 #define ACTIONS_BEYOND 64 /* numbers that are tried besides those of actions */
 

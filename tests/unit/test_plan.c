@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan as a container, and as the text that a person reads. */
-#include "programs/decider/plan_add.h"
-#include "programs/decider/plan_name.h"
+#include "programs/decide/decider/plan_add.h"
+#include "programs/decide/decider/plan_name.h"
 #include "tests/unit/decide.h"
 #include "tests/unit/printed.h"
 

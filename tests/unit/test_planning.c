@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a decision: its order, its values, and what is refused. */
 #include "tests/unit/decide.h"
-#include "programs/decider/plan_name.h"
-#include "programs/decider/refuse.h"
-#include "programs/decider/refuse_plan.h"
-#include "programs/init/build/build.h"
+#include "programs/decide/decider/plan_name.h"
+#include "programs/decide/decider/refuse.h"
+#include "programs/decide/decider/refuse_plan.h"
+#include "programs/inside/init/build/build.h"
 #include "tests/unit/printed.h"
 
 #define GRANT \

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/units_format.h"
-#include "programs/policy/target.h"
+#include "programs/decide/policy/target.h"
 #include "tests/support/bpf.h"
 
 /* A directory of this test's own, with yett.conf and conf.d in it. */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "programs/init/processors.h"
+#include "programs/inside/init/processors.h"
 
 static struct processors first(unsigned count)
 {

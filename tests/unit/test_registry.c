@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 
 #include "helper/setup/registry.h"
-#include "programs/decider/plan_add.h"
-#include "programs/decider/report.h"
+#include "programs/decide/decider/plan_add.h"
+#include "programs/decide/decider/report.h"
 #include "protocol/codec.h"
 #include "protocol/encode.h"
 

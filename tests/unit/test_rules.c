@@ -2,7 +2,7 @@
 /* What the network of a sandbox goes by: the rules of the policy as they are, what the grant
  * denies, and those of the request. */
 #include "base/net_rule_parse.h"
-#include "programs/decider/rules.h"
+#include "programs/decide/decider/rules.h"
 #include "tests/unit/decide.h"
 
 #define POLICY                                                                                                                        \

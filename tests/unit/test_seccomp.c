@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "programs/policy/filter.h"
-#include "programs/policy/seccomp.h"
-#include "programs/policy/seccomp_table.h"
+#include "programs/decide/policy/filter.h"
+#include "programs/decide/policy/seccomp.h"
+#include "programs/decide/policy/seccomp_table.h"
 #include "tests/support/bpf.h"
 
 #include <asm/ioctls.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked of an HTTP proxy, and what is made of each answer: not a byte of what comes after
  * its header is taken. */
-#include "programs/egress/tunnel.h"
+#include "programs/net/tunnel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -20,9 +20,9 @@
 #include <time.h>
 
 #include "helper/monitor/monitor.h"
-#include "programs/decider/ask.h"
-#include "programs/decider/verify.h"
-#include "programs/reader/own_keys.h"
+#include "programs/decide/decider/ask.h"
+#include "programs/decide/decider/verify.h"
+#include "programs/decide/reader/own_keys.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 
