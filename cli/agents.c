@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See agents.h. */
-#include "cli/agents.h"
+/*
+ * `yett tool`, `yett mcp` and `yett serve`: parse the options and execute yett-agent in place of
+ * this program, so that no other subcommand has to link the libraries of yett-agent.
+ *
+ * Runs as the caller.
+ */
+#include "cli/options.h"
+#include "cli/subcommands.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See apply.h. */
-#include "cli/apply.h"
+/*
+ * `yett apply`: takes over into the source what a copy-on-write sandbox changed. yett-apply
+ * (workspace/apply/) does the work as a separate, confined process; this file starts it and prints
+ * its output.
+ *
+ * Runs as the caller.
+ */
+#include "cli/options.h"
+#include "cli/subcommands.h"
 
 #include <fcntl.h>
 #include <string.h>

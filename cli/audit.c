@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See audit.h: the subcommand, and its verbs show, export, keygen and prune. */
-#include "cli/audit.h"
+/*
+ * `yett audit`: shows, verifies and exports the records of which user got which sandbox, makes the
+ * key that seals them, and removes old ones.
+ *
+ * Runs as the caller, who must be root for records that yett-audit wrote. Contacts no helper.
+ * Its verbs are show, export, keygen and prune.
+ */
+#include "cli/options.h"
+#include "cli/subcommands.h"
 
 #include <sodium.h>
 #include <string.h>

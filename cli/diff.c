@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See diff.h. */
-#include "cli/diff.h"
+/*
+ * `yett diff`: shows what a copy-on-write sandbox changed. yett-diff (workspace/diff/) finds that
+ * out as a separate, confined process; this file starts it and prints its output.
+ *
+ * Runs as the caller.
+ */
+#include "cli/options.h"
+#include "cli/subcommands.h"
 
 #include <string.h>
 #include <sys/wait.h>

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See git.h. */
-#include "cli/git.h"
+/*
+ * `yett git`: fetches commits that were made in a sandbox. git inside reads the repository there;
+ * git outside gets a pack and checks every object in it.
+ *
+ * Runs as the caller.
+ */
+#include "cli/options.h"
+#include "cli/subcommands.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,16 +8,11 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "cli/agents.h"
-#include "cli/apply.h"
-#include "cli/audit.h"
 #include "cli/checkpoint.h"
 #include "cli/commands.h"
-#include "cli/diff.h"
 #include "cli/doctor.h"
 #include "cli/events.h"
 #include "cli/files.h"
-#include "cli/git.h"
 #include "cli/git_remote.h"
 #include "cli/history.h"
 #include "cli/keys.h"
@@ -30,8 +25,8 @@
 #include "cli/run.h"
 #include "cli/snapshot.h"
 #include "cli/stats.h"
+#include "cli/subcommands.h"
 #include "cli/suggest.h"
-#include "cli/top.h"
 #include "cli/work.h"
 #include "libclient/yett.h"
 

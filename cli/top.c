@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See top.h. Names of sandboxes contain only letters, digits and marks, so they are printed
+ * `yett top`: shows the sandboxes with their usage on a full screen, with keys to pause and resume
+ * them and to kill their commands.
+ *
+ * Runs as the caller, on the public libyett and ncurses. The terminal is restored however the
+ * process ends (terminal.h).
+ *
+ * Names of sandboxes contain only letters, digits and marks, so they are printed
  * unescaped.
  */
-#include "cli/top.h"
+#include "cli/manage.h"
+#include "cli/subcommands.h"
 
 #include <curses.h>
 #include <langinfo.h>

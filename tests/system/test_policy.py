@@ -551,6 +551,8 @@ class Check(yett.Case):
                 ('profile "p" {\n  tmpfs = {"/proc/x"}\n}\n', 2, '/proc/x'),
                 ('profile "p" {\n  share_ro = {"/no/such/path"}\n}\n', 2, '/no/such/path'),
                 ('profile "p" {\n  share_rw = {"/tmp/x"}\n}\n', 2, '/tmp/x'),
+                ('profile "p" {\n  devices = {\n    "/dev/null",\n    "/dev/nothing"\n  }\n}\n', 4, '/dev/nothing is not a character device of this host'),
+                ('profile "p" {\n  devices = {"/dev/pts"}\n}\n', 2, '/dev/pts is not a character device of this host'),
                 ('profile "p" {\n  environment = {"NOVALUE"}\n}\n', 2, 'NOVALUE'),
                 ('profile "p" {\n  nice = 99\n}\n', 2, '99'),
                 ('profile "p" {\n  network = hosts\n}\n', 2, "'hosts' is not none, limited, open or host: did you mean host."),

@@ -167,6 +167,30 @@ static int explain_load(const struct options *options, struct policy **ret_polic
 	return r < 0 ? (int)error->code : r;
 }
 
+/*
+ * Refuses a policy that names a device which this host does not have: no helper loads it here. See
+ * read_devices() in helper/setup/template.c.
+ */
+static int check_devices(const struct policy *policy, struct yett_error *error)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < policy->profiles_count; i++)
+		for (size_t j = 0; j < policy->profiles[i].devices.count; j++) {
+			const struct policy_list *devices = &policy->profiles[i].devices;
+
+			if (stat(devices->items[j], &st) == 0 && S_ISCHR(st.st_mode))
+				continue;
+			(void)error_set(error, YETT_E_UNSUPPORTED, 0,
+			                "%s:%u: %s is not a character device of this host",
+			                devices->places[j].file, devices->places[j].line,
+			                devices->items[j]);
+			name_place(error);
+			return YETT_E_UNSUPPORTED;
+		}
+	return 0;
+}
+
 /* Decodes the request in the packet. Does not verify its signature. */
 static int read_request(const struct frame *frame, struct message *message,
                         struct envelope *ret_envelope, struct yett_error *error)
@@ -190,8 +214,14 @@ static int explain_explain_answer(const struct options *options, struct explain 
 	const struct message *request = explain->verified.request;
 	int r;
 
-	if (options->what == OF_POLICY || options->what == OF_ORIGIN) {
-		(options->what == OF_POLICY ? explain_policy : explain_origin)(explain, into);
+	if (options->what == OF_POLICY) {
+		r = check_devices(explain->policy, error);
+		if (r == 0)
+			explain_policy(explain, into);
+		return r;
+	}
+	if (options->what == OF_ORIGIN) {
+		explain_origin(explain, into);
 		return 0;
 	}
 	r = who_find_key(explain, options->key, envelope->key, error);
