@@ -24,27 +24,27 @@ static const struct field share_fields[] = {
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file, absolute"},
 	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_modes,
          .fallback = "\"ro\"",
-         .description = "The most that may be asked for: rw allows cow and ro, and cow allows ro"},
+         .description = "The widest mode that is allowed: rw includes cow and ro, cow includes ro"},
 	{0},
 };
 
 const struct field bounds_fields[] = {
 	{"shares", FIELD_OBJECTS, FIELD_NULLABLE, 0, SANDBOX_REQUEST_SHARES_MAX,
-         "What may be shared, and anything below it. Without it the current directory, copy-on-write",
+         "Paths that may be shared, with all below them. Default: the current directory, copy-on-write",
          .fields = share_fields},
 	{"profiles", FIELD_TEXTS, FIELD_NULLABLE, 0, 64,
-         "The profiles that may be asked for. Without it those of the tiers"},
+         "The profiles that requests may name. Default: those of light and strong"},
 	{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_networks,
-         .description = "The most of a network; none without it", .fallback = "\"none\""},
+         .description = "The widest network that is allowed", .fallback = "\"none\""},
 	{"allow", FIELD_TEXTS, FIELD_NULLABLE, 0, 256,
-         "What may be asked for of a network that is limited: each of these, or a part of it"},
+         "Rules that requests may use with network limited: each of these, or a part of one"},
 	{"memory_bytes", FIELD_NUMBER, FIELD_NULLABLE, 1, INT64_MAX,
-         "The most memory of a sandbox, and what it has without asking"},
-	{"cpus", FIELD_REAL, FIELD_NULLABLE, .description = "The same of processors"},
-	{"pids", FIELD_NUMBER, FIELD_NULLABLE, 1, 4194304, "The same of processes and threads"},
+         "The most memory that a sandbox may have, and the default"},
+	{"cpus", FIELD_REAL, FIELD_NULLABLE, .description = "Processors, likewise"},
+	{"pids", FIELD_NUMBER, FIELD_NULLABLE, 1, 4194304, "Processes and threads, likewise"},
 	{"sandboxes", FIELD_CHOICE, FIELD_NULLABLE, .choices = whose,
          .description =
-                 "own: only those are told of and used that an agent made which was started at the same place with the same bounds; all: all of the user's",
+                 "own: requests see and use only sandboxes of agents that were started in the same directory with the same bounds; all: all of the user's",
          .fallback = "\"own\""},
 	{0},
 };
@@ -134,7 +134,7 @@ static int bounds_add_share(struct bounds *bounds, const char *path, const char 
 
 	if (path[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "%.200s is no absolute path, and is to be shared", path);
+		                 "cannot share %.200s: expected an absolute path", path);
 	*share = (struct bounds_share){.path = strdup(path), .fd = open(path, O_PATH | O_CLOEXEC)};
 	bounds->shares_count++;
 	if (share->fd < 0)
@@ -205,7 +205,7 @@ static int make_network(struct bounds *bounds, const json_t *given, struct yett_
 		bounds->network = sandbox_request_network(network);
 	if (list && bounds->network == YETT_NETWORK_NONE)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "there are rules of what may be allowed, and no network");
+		                 "allow has rules, but the network is none: leave out either");
 	bounds->allow = calloc(json_array_size(list) + 1, sizeof *bounds->allow);
 	if (!bounds->allow)
 		return bounds_no_memory(error);
@@ -375,8 +375,8 @@ static int check_guard(const struct bounds_share *given, int fd, const struct ye
 	if (r != 0 || guard <= named)
 		return r;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-	                "%.200s may not be shared%s unless an option names it: %s", share->path,
-	                guard == YETT_GUARD_READ_ONLY ? " writable" : "", why);
+	                "%.200s may not be shared%s unless an option names that path: %s",
+	                share->path, guard == YETT_GUARD_READ_ONLY ? " writable" : "", why);
 	error_mend(error, "--%s %.200s " BOUNDS_WHERE, bounds_mode_of(share->flags), share->path);
 	return YETT_E_PERMISSION_DENIED;
 }
@@ -392,7 +392,7 @@ static int apply_share(const struct bounds *bounds, struct yett_share *share,
 	if (fd == -EPERM || fd == -EXDEV || fd == -ELOOP) {
 		if (found)
 			(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-			                "%.200s leads out of what may be shared", share->path);
+			                "%.200s resolves outside what may be shared", share->path);
 		else
 			(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
 			                "%.200s may not be shared %s", share->path,
@@ -443,7 +443,7 @@ int bounds_check_rules(const struct bounds *bounds, const char *const *rules, si
 		if (is_covered)
 			continue;
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-		                "%.200s may not be connected to", rules[i]);
+		                "connecting to %.200s is not allowed", rules[i]);
 		error_mend(error, "--allow %.200s " BOUNDS_WHERE, rules[i]);
 		return YETT_E_PERMISSION_DENIED;
 	}
@@ -459,7 +459,7 @@ static int apply_network(const struct bounds *bounds, struct yett_sandbox_option
 		options->network = YETT_NETWORK_NONE;
 	if (options->network > bounds->network) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-		                "network %s is more than the %s that may be asked for",
+		                "network %s is more than the %s that requests may have",
 		                sandbox_request_network_name(options->network),
 		                sandbox_request_network_name(bounds->network));
 		error_mend(error, "--%s %.200s " BOUNDS_WHERE,
@@ -477,7 +477,7 @@ int bounds_check_made(const struct bounds *bounds, const struct yett_sandbox_inf
 	if (info->network <= bounds->network)
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-	                "the profile's network %s is more than the %s that may be asked for",
+	                "the profile's network %s is more than the %s that requests may have",
 	                sandbox_request_network_name(info->network),
 	                sandbox_request_network_name(bounds->network));
 	error_mend(error, "\"network\": \"%s\" in the request",
@@ -494,7 +494,7 @@ static int apply_limit(const char *option, uint64_t most, uint64_t *asked, struc
 	if (*asked <= most)
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-	                "%s: that is more than may be asked for", option);
+	                "%s: more than requests may ask for", option);
 	error_mend(error, "a larger --%s " BOUNDS_WHERE, option);
 	return YETT_E_PERMISSION_DENIED;
 }
@@ -506,7 +506,7 @@ static int bounds_check_profile(const struct bounds *bounds, const char *profile
 		if (strcmp(*at, profile) == 0)
 			return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-	                "the profile %.64s may not be asked for", profile);
+	                "requests may not name the profile %.64s", profile);
 	error_mend(error, "--profile %.64s " BOUNDS_WHERE, profile);
 	return YETT_E_PERMISSION_DENIED;
 }
@@ -547,7 +547,7 @@ char *bounds_describe(const struct bounds *bounds)
 
 	if (!to)
 		return NULL;
-	(void)fprintf(to, "What a sandbox may be given of this computer, with \"shares\": ");
+	(void)fprintf(to, "Paths of this computer that a sandbox can get, with \"shares\": ");
 	for (size_t i = 0; i < bounds->shares_count; i++)
 		(void)fprintf(to, "%s%s (%s)", i ? ", " : "", bounds->shares[i].path,
 		              bounds->shares[i].flags & YETT_SHARE_WRITABLE ? "ro, cow or rw"

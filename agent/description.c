@@ -7,7 +7,7 @@
 #include "agent/sandbox_request.h"
 
 static const struct field limit_fields[] = {
-	{"memory_bytes", FIELD_NUMBER, FIELD_REQUIRED, .description = "0: none, as the others"},
+	{"memory_bytes", FIELD_NUMBER, FIELD_REQUIRED, .description = "0: no limit; same below"},
 	{"cpu_millis", FIELD_NUMBER, FIELD_REQUIRED, .description = "Thousandths of a processor"},
 	{"pids", FIELD_NUMBER, FIELD_REQUIRED},
 	{"open_files", FIELD_NUMBER, FIELD_REQUIRED},
@@ -21,30 +21,29 @@ const struct field description_fields[] = {
 	{"profile", FIELD_TEXT, FIELD_REQUIRED},
 	{"state", FIELD_TEXT, FIELD_REQUIRED, .description = "running, paused, stopping and so on"},
 	{"ended", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE, .description = "Why it ended"},
-	{"uid", FIELD_NUMBER, FIELD_REQUIRED, .description = "Of the user whose it is"},
+	{"uid", FIELD_NUMBER, FIELD_REQUIRED, .description = "The uid of the owner"},
 	{"lingers", FIELD_BOOL, FIELD_REQUIRED,
          .description = "It outlives the program that made it"},
 	{"network", FIELD_TEXT, FIELD_REQUIRED},
 	{"addresses", FIELD_TEXTS, FIELD_REQUIRED},
 	{"label", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE},
 	{"weaker", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE,
-         .description = "By what it is weaker than others"},
+         .description = "In which respects it is weaker"},
 	{"limits", FIELD_OBJECT, FIELD_REQUIRED, .fields = limit_fields},
 	{"hostname", FIELD_TEXT, FIELD_REQUIRED},
 	{"platform", FIELD_TEXT, FIELD_REQUIRED},
 	{"architecture", FIELD_TEXT, FIELD_REQUIRED},
-	{"type", FIELD_TEXT, FIELD_REQUIRED, .description = "What it is made of: namespaces"},
+	{"type", FIELD_TEXT, FIELD_REQUIRED, .description = "The kind of sandbox: namespaces"},
 	{"backend", FIELD_TEXT, FIELD_REQUIRED,
-         .description = "Who made it: service, setuid, rootless, personal"},
+         .description = "How the helper ran: service, setuid, rootless, personal"},
 	{"command_timeout_ms", FIELD_NUMBER, FIELD_REQUIRED,
-         .description = "Of commands that ask for none; 0: none"},
+         .description = "The default of commands; 0: no limit"},
 	{"max_command_timeout_ms", FIELD_NUMBER, FIELD_REQUIRED,
-         .description = "The longest that one may ask for; 0: no bound"},
+         .description = "The most a command may ask for; 0: no limit"},
 	{"created_ms", FIELD_NUMBER, FIELD_REQUIRED, .description = "Milliseconds since 1970"},
 	{"labels", FIELD_TEXTS, FIELD_REQUIRED, .description = "KEY=VALUE"},
 	{"recorded", FIELD_TEXTS, FIELD_REQUIRED,
-         .description =
-                 "What the administrator has recorded of it: commands, connections, denials"},
+         .description = "Events that the administrator records: commands, connections, denials"},
 	{0},
 };
 
@@ -58,7 +57,7 @@ const struct field description_usage_fields[] = {
 	{"memory_limit_bytes", FIELD_NUMBER, FIELD_REQUIRED, .description = "0: none"},
 	{"pids_limit", FIELD_NUMBER, FIELD_REQUIRED, .description = "0: none"},
 	{"cpu_us", FIELD_NUMBER, FIELD_REQUIRED | FIELD_NULLABLE,
-         .description = "null, like what follows: this host does not count it"},
+         .description = "null, here and below: this host does not count this"},
 	{"memory_bytes", FIELD_NUMBER, FIELD_REQUIRED | FIELD_NULLABLE},
 	{"memory_peak_bytes", FIELD_NUMBER, FIELD_REQUIRED | FIELD_NULLABLE},
 	{"read_bytes", FIELD_NUMBER, FIELD_REQUIRED | FIELD_NULLABLE},
@@ -81,13 +80,13 @@ const struct field description_rule_fields[] = {
 };
 
 const struct field description_mount_fields[] = {
-	{"target", FIELD_TEXT, FIELD_REQUIRED, .description = "Where it is inside"},
-	{"root", FIELD_TEXT, FIELD_REQUIRED, .description = "What of its file system it shows"},
+	{"target", FIELD_TEXT, FIELD_REQUIRED, .description = "The path inside"},
+	{"root", FIELD_TEXT, FIELD_REQUIRED, .description = "Root of the mount in its file system"},
 	{"type", FIELD_TEXT, FIELD_REQUIRED,
          .description = "Of the file system: ext4, tmpfs, overlay"},
 	{"mode", FIELD_TEXT, FIELD_REQUIRED, .description = "ro, rw or cow"},
 	{"own", FIELD_BOOL, FIELD_REQUIRED,
-         .description = "It is in the sandbox's own memory; only then what follows is told"},
+         .description = "The mount is in the sandbox's memory; only then sizes are given"},
 	{"size_bytes", FIELD_NUMBER, 0, .description = "0: no bound"},
 	{"used_bytes", FIELD_NUMBER, 0},
 	{"files_max", FIELD_NUMBER, 0, .description = "0: no bound"},
@@ -98,11 +97,11 @@ const struct field description_mount_fields[] = {
 const struct field description_capability_fields[] = {
 	{"name", FIELD_TEXT, FIELD_REQUIRED},
 	{"supported", FIELD_BOOL, FIELD_REQUIRED},
-	{"how", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE, .description = "By which means"},
+	{"how", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE, .description = "The mechanism"},
 	{"code", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE,
-         .description = "Why not: permission-denied is the policy, unsupported the machine"},
+         .description = "Why not: permission-denied by the policy, unsupported by the machine"},
 	{"reason", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE},
-	{"mend", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE, .description = "What would help"},
+	{"mend", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE, .description = "How to fix this"},
 	{0},
 };
 

@@ -242,7 +242,7 @@ int execution_keep(struct execution *execution, size_t length, struct yett_error
 	if (bytes > EXECUTION_ASKED_MAX)
 		return error_set(
 			error, YETT_E_RESOURCE_LIMIT, YETT_R_TOO_LONG,
-			"with this, what is kept of requests for executions that go on would be more than %u MiB",
+			"the requests of all running executions, with this one, would be more than %u MiB",
 			EXECUTION_ASKED_MAX >> 20);
 	execution->asked_bytes += length;
 	return 0;
@@ -266,7 +266,7 @@ static int agent_execution_begin(struct execution *execution, const json_t *aske
 	if (sandbox && sandbox_request_is_any(asked))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"a sandbox that is there is as it was made: profile, shares, network and limits are of one that is made for this call");
+			"profile, shares, network and limits of an existing sandbox cannot change: leave out either these or \"sandbox\"");
 	if (!sandbox) {
 		execution->has_own = !execution->keeps_handle;
 		return handle_make(execution->agent, asked, NULL, execution->keeps_handle,
@@ -322,10 +322,11 @@ static int on_overdue(sd_event_source *source, uint64_t at_us, void *data)
 	(void)at_us;
 	(void)error_set(&error, YETT_E_TIMEOUT, YETT_R_NONE, "the sandbox does not answer");
 	(void)snprintf(execution->why, sizeof execution->why,
-	               "its time is over, and the sandbox does not answer");
+	               "the time limit has passed; the sandbox does not answer");
 	if (execution->is_killed)
-		(void)snprintf(execution->why, sizeof execution->why,
-		               "it was killed on request, and the sandbox does not answer");
+		(void)snprintf(
+			execution->why, sizeof execution->why,
+			"the program was killed on request, and the sandbox does not answer");
 	if (execution->command && execution_check_handle(execution->handle, NULL) == 0)
 		/* Takes effect if the sandbox reads its channel again. */
 		(void)!yett_command_signal(execution->command, SIGKILL, NULL);
@@ -504,7 +505,8 @@ void execution_end(struct execution *execution, enum execution_status status,
 	if (error && !(error->code == YETT_E_NOT_RUNNING && status == EXECUTION_KILLED))
 		execution->error = *error;
 	if (status == EXECUTION_KILLED && !execution->why[0])
-		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request");
+		(void)snprintf(execution->why, sizeof execution->why,
+		               "the program was killed on request");
 	else if (execution->error.code && !execution->why[0])
 		(void)snprintf(execution->why, sizeof execution->why, "%.150s",
 		               execution->error.message);
@@ -527,7 +529,7 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 {
 	const struct execution_phase *at = &execution->phases[phase];
 	const struct yett_result *result = &at->result;
-	const char *what = phase == EXECUTION_COMPILE ? "compiling" : "it";
+	const char *what = phase == EXECUTION_COMPILE ? "the compiler" : "the program";
 	char *why = execution->why;
 	size_t size = sizeof execution->why;
 
@@ -539,17 +541,17 @@ enum execution_status execution_judge(struct execution *execution, enum executio
 		               : EXECUTION_FAILED;
 	}
 	if (result->timed_out)
-		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s%s",
-		               what, (double)result->wall_us / 1e6,
+		(void)snprintf(why, size, "%s reached its time limit, after %.1f s%s", what,
+		               (double)result->wall_us / 1e6,
 		               result->limits_hit & YETT_LIMIT_PIDS
-		                       ? "; it met the limit of processes"
+		                       ? "; the limit of processes was reached"
 		                       : "");
 	else if (execution->is_killed)
 		(void)snprintf(why, size, "%s was killed on request", what);
 	else if (result->out_of_memory)
-		(void)snprintf(why, size, "%s was killed because the memory was used up", what);
+		(void)snprintf(why, size, "%s was killed: out of memory", what);
 	else if (result->limits_hit & YETT_LIMIT_PIDS)
-		(void)snprintf(why, size, "%s met the limit of processes", what);
+		(void)snprintf(why, size, "%s reached the limit of processes", what);
 	else if (result->signaled)
 		(void)snprintf(why, size, "%s was ended by the signal %s", what,
 		               *result->signal_name ? result->signal_name

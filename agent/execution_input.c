@@ -91,11 +91,11 @@ int execution_input(struct execution *execution, const char *bytes, size_t lengt
 	if (!input || input->is_last)
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"execution %s reads nothing more: it was not begun with keep_input, has ended, or its input was closed",
+			"execution %s takes no more input: keep_input was not set, the execution has ended, or its input was closed",
 			execution->id);
 	if (input->length + length > WAITING_MAX)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-		                 "execution %s has not read %zu bytes that it was given",
+		                 "execution %s has not read %zu bytes of earlier input",
 		                 execution->id, input->length);
 	if (input->length + length > input->room) {
 		int r = execution_keep(execution, input->length + length - input->room, error);
@@ -117,6 +117,6 @@ int execution_input(struct execution *execution, const char *bytes, size_t lengt
 		execution_input_close(execution);
 	else if (input->length > 0 && sd_event_source_set_enabled(input->source, SD_EVENT_ON) < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
-		                 "what the command reads cannot be waited for");
+		                 "cannot poll the input pipe of the command");
 	return 0;
 }

@@ -27,13 +27,13 @@ static const struct {
 	const char *name, *why;
 } foreign[] = {
 	{"mac",
-         "no interface of a sandbox leads out of it, so it has no MAC address; network, allow and deny say what it may reach"},
+         "a sandbox has no interface on the host's network, so no MAC address; network, allow and deny say what a sandbox may reach"},
 	{"bridge",
-         "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
+         "a sandbox has no interface on the host's network to attach to; network, allow and deny say what a sandbox may reach"},
 	{"veth",
-         "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
+         "a sandbox has no interface on the host's network to attach to; network, allow and deny say what a sandbox may reach"},
 	{"vlan",
-         "no interface of a sandbox leads out of it, so there is nothing to attach; network, allow and deny say what it may reach"},
+         "a sandbox has no interface on the host's network to attach to; network, allow and deny say what a sandbox may reach"},
 	{"gateway",
          "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
 	{"subnet",
@@ -41,7 +41,7 @@ static const struct {
 	{"ip_address",
          "a sandbox has no address of its own on the host's network; all have the same addresses inside"},
 	{"dns",
-         "names are looked up outside, as the host looks them up, and by the rules: allow takes names"},
+         "the host resolves names for a sandbox, as the network rules allow: put names in allow"},
 	{"lxc",
          "a sandbox is made of namespaces, directly, and not by LXC; profiles say what it is like"},
 	{"docker",
@@ -51,14 +51,12 @@ static const struct {
 	{"podman",
          "a sandbox is made of namespaces, directly, and not by Podman; profiles say what it is like"},
 	{"kernel", "the kernel of a sandbox is the host's"},
-	{"sysctl",
-         "what is set in the kernel holds for all of the host, and is not for a sandbox to set"},
+	{"sysctl", "kernel settings hold for the whole host, so a sandbox cannot set them"},
 	{"privileged",
-         "root over the host is what a sandbox keeps from its commands; the policy's capabilities hold inside"},
-	{"swap",
-         "what exceeds a sandbox's memory does not go to the host's swap; memory_bytes is the bound"},
+         "commands in a sandbox are never root on the host; the policy grants capabilities inside the sandbox"},
+	{"swap", "a sandbox cannot use the host's swap; memory_bytes is its limit"},
 	{"restart_policy",
-         "what has ended stays ended; a service of the user's service manager can ask again"},
+         "Yett does not restart sandboxes; a service of the user's service manager can make new ones"},
 };
 
 /* NULL: `name` is not such a field. */
@@ -267,7 +265,7 @@ static int check_object(const struct field *fields, const json_t *object, const 
 			fields_list_names(fields, names, sizeof names);
 			(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_UNKNOWN_FIELD,
 			                "%.120s: there is no such field", at);
-			error_detail(error, "there are %s", names);
+			error_detail(error, "fields: %s", names);
 			return YETT_E_INVALID_REQUEST;
 		}
 		r = agent_fields_check(field, value, at, error);

@@ -21,10 +21,9 @@ static const struct {
 	{"tool", "[OPERATION]",
          "answer one request of JSON on the standard input, or one on each line", tool_main},
 	{"mcp", "[OPTION…]",
-         "answer a host of models by the Model Context Protocol, on the standard input and output",
-         mcp_main},
-	{"serve", "[OPTION…]",
-         "answer requests by HTTP, at a socket of yours, and show a page to look at", serve_main},
+         "serve the Model Context Protocol to a host, on standard input and output", mcp_main},
+	{"serve", "[OPTION…]", "serve requests over HTTP, on a private socket, and a web page",
+         serve_main},
 };
 
 static void agent_print_usage(FILE *to)
@@ -36,8 +35,8 @@ static void agent_print_usage(FILE *to)
 		(void)fprintf(to, "  %-6s %-12s %s\n", fronts[i].name, fronts[i].arguments,
 		              fronts[i].summary);
 	(void)fputs(
-		"\nA bound is what requests may ask for at most: --ro, --rw or --cow DIR, --allow RULE, --net MODE, --profile NAME, --memory SIZE,\n"
-		"--cpus N, --pids N, --sandboxes own or all. Without --ro, --rw and --cow it is the current directory, copy-on-write; without --allow and --net no\n"
+		"\nA bound limits what requests may ask for: --ro, --rw or --cow DIR, --allow RULE, --net MODE, --profile NAME, --memory SIZE,\n"
+		"--cpus N, --pids N, --sandboxes own or all. Without --ro, --rw and --cow: the current directory, copy-on-write; without --allow and --net: no\n"
 		"network.\n",
 		to);
 	(void)fputs(
@@ -168,7 +167,7 @@ int main(int argc, char **argv)
 	if (getauxval(AT_SECURE)) {
 		(void)fprintf(
 			stderr,
-			"yett-agent: it runs with its caller's privilege only, and was given more\n");
+			"yett-agent: must not have more privilege than its caller (set-user-ID, capabilities)\n");
 		return FRONT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);

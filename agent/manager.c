@@ -138,7 +138,7 @@ int manager_choose(struct manager *manager, const struct manager_need *need,
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "executor not found: %.64s",
 		                 need->executor);
 	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-	                 "there is no executor of tier %.64s for it",
+	                 "no executor of tier %.64s fits the request",
 	                 need->tier ? need->tier : "light");
 }
 

@@ -37,23 +37,23 @@ size_t op_max_output(const struct call *call);
 void op_run(struct call *call, struct execution *execution);
 
 /* Rows that run_code and run_command share. */
-#define OP_RUN_FIELDS                                                                                                                  \
-	{"stdin", FIELD_TEXT, FIELD_NULLABLE, 0, 4194304, "What it reads"},                                                            \
-		{"env", FIELD_MAP, FIELD_NULLABLE,                                                                                     \
-	         0,     256,       "Variables of its environment, besides those of the sandbox"},                                      \
-		{"timeout",                                                                                                            \
-	         FIELD_DURATION,                                                                                                       \
-	         FIELD_NULLABLE,                                                                                                       \
-	         1,                                                                                                                    \
-	         INT64_MAX,                                                                                                            \
-	         "It is killed after so long; without it after 30 seconds, unless the settings say otherwise"},                        \
-		{"max_output",                                                                                                         \
-	         FIELD_NUMBER,                                                                                                         \
-	         FIELD_NULLABLE,                                                                                                       \
-	         1000,                                                                                                                 \
-	         1000000,                                                                                                              \
-	         "Bytes of each output in the answer; 30000 without it, unless the settings say otherwise"},                           \
-	{                                                                                                                              \
-		"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64,                                                                          \
-			"The id or name of a sandbox that is there. Without it the call gets one of its own, which is gone afterwards" \
+#define OP_RUN_FIELDS                                                                                                              \
+	{"stdin", FIELD_TEXT, FIELD_NULLABLE, 0, 4194304, "Standard input"},                                                       \
+		{"env", FIELD_MAP, FIELD_NULLABLE,                                                                                 \
+	         0,     256,       "Environment variables, in addition to those of the sandbox"},                                  \
+		{"timeout",                                                                                                        \
+	         FIELD_DURATION,                                                                                                   \
+	         FIELD_NULLABLE,                                                                                                   \
+	         1,                                                                                                                \
+	         INT64_MAX,                                                                                                        \
+	         "The time limit, which kills the command; default 30 seconds, unless the settings differ"},                       \
+		{"max_output",                                                                                                     \
+	         FIELD_NUMBER,                                                                                                     \
+	         FIELD_NULLABLE,                                                                                                   \
+	         1000,                                                                                                             \
+	         1000000,                                                                                                          \
+	         "The most bytes of each output in the answer; default 30000, unless the settings differ"},                        \
+	{                                                                                                                          \
+		"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64,                                                                      \
+			"The id or name of an existing sandbox. Default: a new sandbox for this call, which is removed afterwards" \
 	}

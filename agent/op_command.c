@@ -14,30 +14,30 @@ const struct field op_command_asked[] = {
 	{"argv", FIELD_TEXTS, FIELD_NULLABLE, 1, 4096,
          "A program and its arguments, which no shell looks at"},
 	{"cwd", FIELD_TEXT, FIELD_NULLABLE, 1, 4095,
-         "The directory that it starts in: absolute, inside"},
+         "The working directory: absolute, inside the sandbox"},
 	OP_RUN_FIELDS,
 	{"background", FIELD_BOOL, FIELD_NULLABLE,
-         .description = "Answer at once, while it runs; wait_command tells the rest",
+         .description = "Answer at once; wait_command returns the output and the end",
          .fallback = "false"},
 	{"keep_input", FIELD_BOOL, FIELD_NULLABLE,
-         .description = "What it reads does not end with stdin: wait_command gives more",
+         .description = "Keep standard input open after stdin: wait_command sends more",
          .fallback = "false"},
 	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16,
-         "KEY: value, 1 KiB in all; given back with the answer, and to whoever asks the sandbox about the command",
+         "KEY: value, 1 KiB in all; returned with the answer, and to clients that ask the sandbox about the command",
          .bytes = 1024},
 	SANDBOX_REQUEST_FIELDS,
 	{0},
 };
 
 const struct field op_wait_asked[] = {
-	{"id", FIELD_TEXT, FIELD_REQUIRED, 1, 64, "Of the execution"},
+	{"id", FIELD_TEXT, FIELD_REQUIRED, 1, 64, "The execution's id"},
 	{"timeout", FIELD_DURATION, FIELD_NULLABLE, 0, 600000,
          "How long to wait for its end; 0: not at all", .fallback = "30"},
-	{"input", FIELD_TEXT, FIELD_NULLABLE, 0, 1048576, "What it is to read next"},
+	{"input", FIELD_TEXT, FIELD_NULLABLE, 0, 1048576, "More text for its stdin"},
 	{"close_input", FIELD_BOOL, FIELD_NULLABLE,
-         .description = "There is nothing more to read, then", .fallback = "false"},
+         .description = "Close the stdin after this input", .fallback = "false"},
 	{"signal", FIELD_TEXT, FIELD_NULLABLE, 1, 16,
-         "A signal to send: INT, TERM; KILL ends all that it started"},
+         "A signal to send, like INT; KILL also ends its child processes"},
 	{0},
 };
 
@@ -230,7 +230,7 @@ void op_wait_command(struct call *call)
 
 	if (!execution) {
 		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                "there is no execution %.40s, or it is forgotten", id);
+		                "no execution %.40s: wrong id, or its record was dropped", id);
 		call_fail(call, &error);
 		return;
 	}

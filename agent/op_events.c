@@ -9,19 +9,20 @@
 
 const struct field op_events_asked[] = {
 	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64,
-         "Of one sandbox, by its id or name; without it of all of yours"},
+         "Only events of this sandbox, an id or name; default: all yours"},
 	{"after", FIELD_NUMBER, FIELD_NULLABLE, 0, INT64_MAX,
-         "Those behind this number: `last` of the call before", .fallback = "0"},
+         "Only events after this number: `last` of the previous call", .fallback = "0"},
 	{"wait", FIELD_DURATION, FIELD_NULLABLE, 0, WAIT_MAX_MS,
-         "How long to wait for one where there is none", .fallback = "0"},
-	{"max", FIELD_NUMBER, FIELD_NULLABLE, 1, 1000, "The most that are told", .fallback = "100"},
+         "How long to wait if there is no event yet", .fallback = "0"},
+	{"max", FIELD_NUMBER, FIELD_NULLABLE, 1, 1000, "The most events to list",
+         .fallback = "100"},
 	{0},
 };
 
 const struct field op_events_answered[] = {
 	{"events", FIELD_OBJECTS, 0, .description = "In the order in which they came",
          .fields = event_fields},
-	{"last", FIELD_NUMBER, 0, .description = "The number to ask on from"},
+	{"last", FIELD_NUMBER, 0, .description = "`after` for the next call"},
 	PROBLEM_FIELD,
 	{0},
 };

@@ -29,7 +29,7 @@ const struct field op_read_asked[] = {
          .fallback = "262144"},
 	{"encoding", FIELD_CHOICE, FIELD_NULLABLE, .choices = encodings, .fallback = "\"auto\"",
          .description =
-                 "auto: as text where it is UTF-8, else as base64; text: what is no UTF-8 is shown as U+FFFD"},
+                 "auto: text if the bytes are UTF-8, else base64; text: bytes that are not UTF-8 become U+FFFD"},
 	{0},
 };
 
@@ -47,14 +47,13 @@ const struct field op_read_answered[] = {
 const struct field op_write_asked[] = {
 	{"sandbox", FIELD_TEXT, FIELD_REQUIRED, 1, 64, "The id or name of a sandbox"},
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "Absolute, inside"},
-	{"content", FIELD_TEXT, FIELD_REQUIRED, 0, WRITE_MAX * 4 / 3 + 4,
-         "What is to be in the file"},
+	{"content", FIELD_TEXT, FIELD_REQUIRED, 0, WRITE_MAX * 4 / 3 + 4, "The content to write"},
 	{"encoding", FIELD_CHOICE, FIELD_NULLABLE, .choices = given_encodings,
          .description = "How the content is written here", .fallback = "\"text\""},
-	{"mode", FIELD_TEXT, FIELD_NULLABLE, 3, 4, "Of a file that is made: 0644, 0755",
+	{"mode", FIELD_TEXT, FIELD_NULLABLE, 3, 4, "Mode of a new file: 0644, 0755",
          .fallback = "\"0644\""},
 	{"append", FIELD_BOOL, FIELD_NULLABLE,
-         .description = "Behind what is there, instead of in its place", .fallback = "false"},
+         .description = "Append to the file instead of replacing it", .fallback = "false"},
 	{0},
 };
 
@@ -135,7 +134,7 @@ static struct filing *new_filing(struct call *call, struct yett_error *error)
 	filing->call = call;
 	r = sandbox ? handle_find(call_agent(call), sandbox, &filing->handle, error)
 	            : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
-	                        "sandbox: which one the file is in has to be said");
+	                        "sandbox: missing; name the sandbox that has the file");
 	if (r == 0)
 		r = execution_check_handle(filing->handle, error);
 	if (r == 0)
@@ -252,7 +251,7 @@ static int read_output(struct call *call, const char *path, struct yett_error *e
 	if (r == -ENODATA)
 		return error_set(
 			error, YETT_E_NOT_FOUND, YETT_R_NONE,
-			"byte %llu is not kept: of so long an output that is the first %zu and the last %zu",
+			"byte %llu is not kept: only the first %zu and the last %zu bytes of this output are",
 			(unsigned long long)offset, buffer->head_length, buffer->tail_length);
 	if (r < 0)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,

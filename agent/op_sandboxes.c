@@ -38,12 +38,12 @@ static const char *const action_names[] = {ACTIONS(NAME_OF) NULL};
 const struct field op_sandboxes_asked[] = {
 	{"action", FIELD_CHOICE, FIELD_REQUIRED, .choices = action_names,
          .description =
-                 "list; make one that stays; info, stats, end, pause, resume, kill (its commands) of one; plan: what the policy says of one, "
-                 "without making it; rules, allow, deny: what its network may reach; executions: what was run; clean_up: forget that; mounts: what is mounted in one, and how full "
-                 "its memory is; capabilities: what this machine and the policy let you have of a profile"},
-	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Which one, by its id or name"},
+                 "list; make: a sandbox that stays; info, stats, end, pause, resume, kill (its commands); plan: ask the policy about a sandbox "
+                 "without making it; rules, allow, deny: list or change network rules; executions: list them; clean_up: drop records of ended ones; mounts: list mounts, and how full "
+                 "its memory is; capabilities: which features of a profile this machine and the policy allow"},
+	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "The sandbox, by its id or name"},
 	{"name", FIELD_TEXT, FIELD_NULLABLE, 1, 64,
-         "Of one that is made: it is found by that name, and outlives this program. Without a name it ends with this program"},
+         "A name for the new sandbox. A sandbox with a name outlives this program; one without a name ends with this program"},
 	SANDBOX_REQUEST_FIELDS,
 	{0},
 };
@@ -57,23 +57,23 @@ static const struct field count_fields[] = {
 };
 
 const struct field op_sandboxes_answered[] = {
-	{"sandbox", FIELD_OBJECT, 0, .description = "Of make and info",
+	{"sandbox", FIELD_OBJECT, 0, .description = "For make and info",
          .fields = description_fields},
-	{"sandboxes", FIELD_OBJECTS, 0, .description = "Of list", .fields = description_fields},
-	{"stats", FIELD_OBJECTS, 0, .description = "Of stats: of one, or all that run",
+	{"sandboxes", FIELD_OBJECTS, 0, .description = "For list", .fields = description_fields},
+	{"stats", FIELD_OBJECTS, 0, .description = "For stats: one sandbox, or all running",
          .fields = description_usage_fields},
-	{"done", FIELD_BOOL, 0, .description = "Of end, pause, resume, kill"},
-	{"plan", FIELD_ANY, 0, .description = "Of plan: the steps by which it would be made"},
-	{"rules", FIELD_OBJECTS, 0, .description = "Of rules, allow, deny",
+	{"done", FIELD_BOOL, 0, .description = "For end, pause, resume, kill"},
+	{"plan", FIELD_ANY, 0, .description = "For plan: the steps that would make the sandbox"},
+	{"rules", FIELD_OBJECTS, 0, .description = "For rules, allow, deny",
          .fields = description_rule_fields},
 	{"executions", FIELD_OBJECTS, 0, .description = "The latest first",
          .fields = execution_line_fields},
-	{"statistics", FIELD_OBJECTS, 0, .description = "Of executions: all so far, by language",
+	{"statistics", FIELD_OBJECTS, 0, .description = "For executions: totals by language",
          .fields = count_fields},
-	{"forgotten", FIELD_NUMBER, 0, .description = "Of clean_up"},
-	{"mounts", FIELD_OBJECTS, 0, .description = "Of mounts",
+	{"forgotten", FIELD_NUMBER, 0, .description = "For clean_up"},
+	{"mounts", FIELD_OBJECTS, 0, .description = "For mounts",
          .fields = description_mount_fields},
-	{"capabilities", FIELD_OBJECTS, 0, .description = "Of capabilities: each was tried",
+	{"capabilities", FIELD_OBJECTS, 0, .description = "For capabilities: each was tested",
          .fields = description_capability_fields},
 	PROBLEM_FIELD,
 	{0},
@@ -240,8 +240,8 @@ static int op_sandboxes_change(const struct asking *asking, bool allows, json_t 
 	if (!rules || field_get(asking->asked, other))
 		return error_set(error, YETT_E_INVALID_REQUEST,
 		                 rules ? YETT_R_UNKNOWN_FIELD : YETT_R_MISSING_FIELD,
-		                 "%s: the action %s takes rules in this list, and none in %s", own,
-		                 own, other);
+		                 "%s: the action %s needs rules in this list, and takes none in %s",
+		                 own, own, other);
 	if (!texts)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
 		                 "no memory for the rules");
@@ -497,7 +497,7 @@ void op_sandboxes(struct call *call)
 			continue;
 		if (actions[i].needs_sandbox && !field_get(call_asked(call), "sandbox")) {
 			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
-			                "sandbox: %s needs to know which one", name);
+			                "sandbox: missing; %s needs a sandbox", name);
 			call_fail(call, &error);
 		} else if (!actions[i].takes_request && sandbox_request_is_any(call_asked(call))) {
 			(void)error_set(

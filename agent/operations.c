@@ -9,32 +9,32 @@
 
 const struct operation operations[] = {
 	{"run_code", "Run code",
-         "Runs a program in one of 13 languages in a sandbox of its own, which is gone afterwards, or in one that is named, and tells what it "
-         "wrote, its exit status, and in words why it failed. Compiles it where the language is. With mode kept, python and javascript keep "
-         "variables between calls in one sandbox, which stays. One that takes long is answered as running, with an id: wait_command tells the rest.",
+         "Runs a program in one of 13 languages, in a new sandbox that is removed afterwards or in the sandbox that you name. Returns the output, "
+         "the exit status, and why the program failed. Compiled languages are compiled first. With mode kept, python and javascript keep "
+         "variables between calls in one sandbox, which stays. A long run is answered as running, with an id: wait_command returns the rest.",
          runner_asked, execution_fields, OPERATION_RUNS, runner_begin},
 	{"run_command", "Run a command",
-         "Runs a shell command line, or a program with its arguments, in a sandbox of its own or in one that is named, and tells what it wrote "
-         "and its exit status. One that takes long is answered as running, with an id: wait_command tells the rest.",
+         "Runs a shell command line, or a program with its arguments, in a new sandbox or in the sandbox that you name. Returns the output "
+         "and the exit status. A long run is answered as running, with an id: wait_command returns the rest.",
          op_command_asked, execution_fields, OPERATION_RUNS, op_run_command},
 	{"wait_command", "Wait for a command, or end it",
-         "What became of something that runs: its output so far, or its end. Gives it more to read, sends it a signal, or ends it with signal KILL.",
+         "Waits for a running command or program, and returns its output so far or its result. Can send input or a signal; KILL ends the command.",
          op_wait_asked, execution_fields, OPERATION_RUNS, op_wait_command},
 	{"read_file", "Read a file",
          "Reads a file of a sandbox, or the whole output of something that was run: path run:ID/stdout, run:ID/stderr or run:ID/output.",
          op_read_asked, op_read_answered, OPERATION_READS | OPERATION_ASKS_AGAIN, op_read_file},
 	{"write_file", "Write a file",
-         "Makes what is given the content of a file in a sandbox, or adds it at the end.",
-         op_write_asked, op_write_answered, OPERATION_DESTROYS, op_write_file},
+         "Writes the given content to a file in a sandbox, or appends the content.", op_write_asked,
+         op_write_answered, OPERATION_DESTROYS, op_write_file},
 	{"list_files", "List a directory",
          "Lists a directory of a sandbox: names, kinds, sizes, times.", op_list_asked,
          op_list_answered, OPERATION_READS | OPERATION_ASKS_AGAIN, op_list_files},
 	{"sandboxes", "Make, look at and end sandboxes",
-         "Makes a sandbox that stays, lists them, tells what they are and use, ends, pauses or resumes one, changes what its network may reach, "
-         "asks what the policy would say, and lists what was run.",
+         "Makes a sandbox that stays, describes sandboxes and what they use, ends, pauses or resumes a sandbox, changes its network rules, "
+         "checks a request against the policy, and lists executions.",
          op_sandboxes_asked, op_sandboxes_answered, OPERATION_DESTROYS, op_sandboxes},
 	{"events", "What happened",
-         "What happened in your sandboxes: commands that began and ended, connections and system calls that were refused and by which rule, memory "
+         "Returns the events of your sandboxes: commands that began and ended, connections and system calls that a rule refused, memory "
          "that ran out, and requests that the policy refused.",
          op_events_asked, op_events_answered, OPERATION_READS, op_events},
 	{0},

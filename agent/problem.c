@@ -10,15 +10,15 @@
 const struct field problem_fields[] = {
 	{"code", FIELD_TEXT, FIELD_REQUIRED,
          .description = "Which kind of problem: permission-denied, invalid-request and so on"},
-	{"reason", FIELD_TEXT, .description = "Which rule of that kind was broken"},
+	{"reason", FIELD_TEXT, .description = "More exactly, such as unknown-field"},
 	{"message", FIELD_TEXT, FIELD_REQUIRED, .description = "One sentence for a person"},
 	{"detail", FIELD_TEXT, .description = "What was asked, what is allowed, and by which rule"},
 	{"rule", FIELD_TEXT, .description = "The key of the policy that refuses"},
-	{"file", FIELD_TEXT, .description = "Where that is written"},
+	{"file", FIELD_TEXT, .description = "The policy file"},
 	{"line", FIELD_NUMBER},
 	{"asked", FIELD_TEXT},
 	{"allowed", FIELD_TEXT},
-	{"mend", FIELD_TEXT, .description = "The smallest change with which it would be done"},
+	{"mend", FIELD_TEXT, .description = "The smallest change that would allow the request"},
 	{"retryable", FIELD_BOOL, FIELD_REQUIRED,
          .description = "Whether the same request can succeed later"},
 	{0},
@@ -54,7 +54,7 @@ char *problem_text(const struct yett_error *error)
 	bool has_detail = error->detail[0] != '\0', has_mend = error->mend[0] != '\0';
 
 	if (asprintf(&text, "%s: %s%s%s%s%s", yett_error_code_name(error->code), error->message,
-	             has_detail ? "\n" : "", error->detail, has_mend ? "\nto mend it: " : "",
+	             has_detail ? "\n" : "", error->detail, has_mend ? "\nto fix this: " : "",
 	             error->mend) < 0)
 		return NULL;
 	return text;

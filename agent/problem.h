@@ -12,10 +12,10 @@
 extern const struct field problem_fields[];
 
 /* The row for "error" in the table of an answer. */
-#define PROBLEM_FIELD                                                                             \
-	{                                                                                         \
-		"error", FIELD_OBJECT, 0, .description = "Why it was not done, where it was not", \
-					  .fields = problem_fields                                \
+#define PROBLEM_FIELD                                                                         \
+	{                                                                                     \
+		"error", FIELD_OBJECT, 0, .description = "Why the request failed, if it did", \
+					  .fields = problem_fields                            \
 	}
 
 /*

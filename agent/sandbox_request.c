@@ -12,11 +12,11 @@ const char *const sandbox_request_networks[] = {"none", "limited", "open", "host
 const struct field sandbox_request_share_fields[] = {
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file of the host, absolute"},
 	{"target", FIELD_TEXT, FIELD_NULLABLE, 1, 4095,
-         "Where it is inside; without it at the same path"},
+         "The path inside the sandbox; default: the same path"},
 	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_modes,
          .fallback = "\"ro\"",
          .description =
-                 "ro: read only; rw: what is written is written; cow: copy-on-write, to be reviewed and applied later"},
+                 "ro: read-only; rw: writes change the host's files; cow: copy-on-write, reviewed and applied later"},
 	{0},
 };
 
@@ -87,9 +87,8 @@ int sandbox_request_read(struct request *request, const struct agent *agent, con
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 SANDBOX_REQUEST_CPUS_WANTED);
 	if (field_text(asked, "profile") && field_text(asked, "tier"))
-		return error_set(
-			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"profile and tier both say which profile is meant: one of them will do");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "profile and tier exclude each other: give only one of them");
 	*request = (struct request){
 		.labels = {agent->bounds.label, NULL},
 		.options = {.size = sizeof *options,

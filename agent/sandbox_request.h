@@ -22,37 +22,37 @@ uint32_t sandbox_request_share_flags(const char *mode);
 enum yett_network sandbox_request_network(const char *name);
 
 /* Rows for the tables of operations that make a sandbox. */
-#define SANDBOX_REQUEST_FIELDS                                                                                                             \
-	{"profile", FIELD_TEXT, FIELD_NULLABLE,                                                                                            \
-	 1,         64,         "The profile of the policy by which the sandbox is made"},                                                 \
-		{"tier", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_tiers,                                                   \
-	         .description =                                                                                                            \
-	                 "Instead of a profile: the one that the settings name light or strong"},                                          \
-		{"shares",                                                                                                                 \
-	         FIELD_OBJECTS,                                                                                                            \
-	         FIELD_NULLABLE,                                                                                                           \
-	         0,                                                                                                                        \
-	         SANDBOX_REQUEST_SHARES_MAX,                                                                                               \
-	         "Directories and files of the host that are to be seen inside",                                                           \
-	         .fields = sandbox_request_share_fields},                                                                                  \
-		{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_networks,                                             \
-	         .description =                                                                                                            \
-	                 "What it may connect to, of what whoever started the program allows; without it what the profile says, or none"}, \
-		{"allow",                                                                                                                  \
-	         FIELD_TEXTS,                                                                                                              \
-	         FIELD_NULLABLE,                                                                                                           \
-	         0,                                                                                                                        \
-	         256,                                                                                                                      \
-	         "What it may connect to besides: NAME:PORT, *.NAME:PORT, ADDRESS/BITS:PORT"},                                             \
-		{"deny", FIELD_TEXTS, FIELD_NULLABLE,                                                                                      \
-	         0,      256,         "What it may not connect to, whatever is allowed"},                                                  \
-		{"memory_bytes", FIELD_NUMBER,                                                                                             \
-	         FIELD_NULLABLE, 1,                                                                                                        \
-	         INT64_MAX,      "The most memory of all its processes together"},                                                         \
-		{"cpus", FIELD_REAL, FIELD_NULLABLE,                                                                                       \
-	         .description = "How many processors: 0.5, 2"},                                                                            \
-	{                                                                                                                                  \
-		"pids", FIELD_NUMBER, FIELD_NULLABLE, 1, 4194304, "How many processes and threads"                                         \
+#define SANDBOX_REQUEST_FIELDS                                                                                          \
+	{"profile", FIELD_TEXT, FIELD_NULLABLE,                                                                         \
+	 1,         64,         "The profile of the policy by which the sandbox is made"},                              \
+		{"tier", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_tiers,                                \
+	         .description =                                                                                         \
+	                 "Instead of profile: the profile that the settings name light or strong"},                     \
+		{"shares",                                                                                              \
+	         FIELD_OBJECTS,                                                                                         \
+	         FIELD_NULLABLE,                                                                                        \
+	         0,                                                                                                     \
+	         SANDBOX_REQUEST_SHARES_MAX,                                                                            \
+	         "Directories and files of the host that are to be seen inside",                                        \
+	         .fields = sandbox_request_share_fields},                                                               \
+		{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_networks,                          \
+	         .description =                                                                                         \
+	                 "The kind of network, within the bounds of the agent. Default: that of the profile, or none"}, \
+		{"allow",                                                                                               \
+	         FIELD_TEXTS,                                                                                           \
+	         FIELD_NULLABLE,                                                                                        \
+	         0,                                                                                                     \
+	         256,                                                                                                   \
+	         "Further peers to allow: NAME:PORT, *.NAME:PORT, ADDRESS/BITS:PORT"},                                  \
+		{"deny", FIELD_TEXTS, FIELD_NULLABLE,                                                                   \
+	         0,      256,         "Peers to refuse, even if another rule allows them"},                             \
+		{"memory_bytes", FIELD_NUMBER,                                                                          \
+	         FIELD_NULLABLE, 1,                                                                                     \
+	         INT64_MAX,      "The most memory of all its processes together"},                                      \
+		{"cpus", FIELD_REAL, FIELD_NULLABLE,                                                                    \
+	         .description = "How many processors: 0.5, 2"},                                                         \
+	{                                                                                                               \
+		"pids", FIELD_NUMBER, FIELD_NULLABLE, 1, 4194304, "How many processes and threads"                      \
 	}
 
 struct request {

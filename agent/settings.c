@@ -15,8 +15,8 @@
 
 const struct field settings_fields[] = {
 	{"default_timeout", FIELD_DURATION, 0, 1, 86400000,
-         "How long code and commands may run where a request does not say", .fallback = "30"},
-	{"max_timeout", FIELD_DURATION, 0, 1, 2592000000, "The longest that a request may say",
+         "The time limit of code and commands, if a request names none", .fallback = "30"},
+	{"max_timeout", FIELD_DURATION, 0, 1, 2592000000, "The longest time limit of a request",
          .fallback = "600"},
 	{"max_output", FIELD_NUMBER, 0, 1000, 1000000,
          "Bytes of each output in an answer; the rest is read by read_file", .fallback = "30000"},
@@ -28,9 +28,9 @@ const struct field settings_fields[] = {
 	{"languages", FIELD_TEXTS, FIELD_NULLABLE, 0, 32,
          "The languages that may be run; without it all"},
 	{"interpreters", FIELD_MAP, 0, 0, 32,
-         "Of a language the program that runs it, instead of the usual one"},
+         "LANGUAGE: the program that runs its code, instead of the usual one"},
 	{"refuse_findings", FIELD_BOOL, 0, 0, 0,
-         "Whether code is refused of which the validator has found something grave",
+         "Whether code in which the validator finds something grave is refused",
          .fallback = "false"},
 	{0},
 };
@@ -142,9 +142,9 @@ static int check_most(const json_t *most, const json_t *object, struct yett_erro
 	if (!what)
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
-	                "%s is as the settings have it, or narrower, whatever a request asks for",
+	                "%s: a request may narrow the settings, but not change or widen them",
 	                what);
-	error_mend(error, "\"%s\" in the settings, ~/.config/yett/agent.json, and a new start",
+	error_mend(error, "change \"%s\" in the settings, ~/.config/yett/agent.json, and restart",
 	           what);
 	return YETT_E_PERMISSION_DENIED;
 }
@@ -248,7 +248,7 @@ static int take_file(struct settings *settings, const char *path, json_t **may,
 	if (r == 0)
 		r = settings_change(settings, object, error);
 	if (r != 0)
-		error_detail(error, "it stands in %.400s", path);
+		error_detail(error, "in the file %.400s", path);
 	json_decref(object);
 	return r;
 }

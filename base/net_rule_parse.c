@@ -195,7 +195,7 @@ static int parse_name(const struct reading *reading, const char *host, struct ne
 	               ? refuse_with(
 				 reading,
 				 "is the sandbox itself, to programs inside, and not this host",
-				 "write NAME:PORT@127.0.0.1, with another name that leads there on this host")
+				 "write NAME:PORT@127.0.0.1, with another name that resolves to it on this host")
 	               : 0;
 }
 

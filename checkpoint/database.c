@@ -125,7 +125,7 @@ int database_failed(const struct database *database, struct yett_error *error)
 	case SQLITE_NOTADB:
 		return no_store(database, error);
 	case SQLITE_INTERRUPT:
-		return database_damaged(database, "what is in it has no end", error);
+		return database_damaged(database, "reading it does not end", error);
 	case SQLITE_CORRUPT:
 		return database_damaged(database, sqlite3_errmsg(connection), error);
 	case SQLITE_NOMEM:

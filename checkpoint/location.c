@@ -178,7 +178,7 @@ static int check_beside(int directory, const char *file, const char *path, struc
 		if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
 			return error_set(
 				error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				"%s%s is a link, or not a file of its owner's: nothing of a store",
+				"%s%s is a link, or another user's file: it cannot belong to a store",
 				path, ends[i]);
 	}
 	return 0;

@@ -220,7 +220,7 @@ static int changed(const char *path, const char *how, struct yett_error *error)
 	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.180s %s", ESCAPE(path), how);
 	error_mend(
 		error,
-		"put it back as it was; what was changed copy-on-write is in its stores (yett work list), whatever becomes of it");
+		"restore that path as it was; the sandbox's copy-on-write changes stay in its stores in any case (yett work list)");
 	return YETT_E_INVALID_REQUEST;
 }
 
@@ -337,7 +337,7 @@ static int fit_shares(const struct session *session, struct run_options *o,
 	    (o->memory_dir && strcmp(session->shares[count].path, o->memory_dir) != 0))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"the session of %s was edited: its options share something else than it says",
+			"the session of %s was edited: its options and its list of shares differ",
 			session->name);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const struct session_share *was = &session->shares[i];
@@ -351,7 +351,7 @@ static int fit_shares(const struct session *session, struct run_options *o,
 		    (share->store && (!was->store || strcmp(share->store, was->store) != 0))) {
 			free(target);
 			return changed(was->path,
-			               "is not what the options of the session share in this place",
+			               "differs from the share in the options of the session",
 			               error);
 		}
 		free((char *)(uintptr_t)share->target);
@@ -623,7 +623,7 @@ void again_note_environment(struct yett_sandbox *sandbox, const char *id_or_name
 		}
 	}
 	if (r && r != YETT_E_NOT_FOUND)
-		output_note("this will not be so when the sandbox is suspended and made again: %s",
+		output_note("yett suspend will not keep the new directory and variables: %s",
 		            why.message);
 	yett_free(now);
 	session_close(&session);

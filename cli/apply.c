@@ -69,10 +69,10 @@ static int apply_exit_code(const struct yett_work *work, const struct apply_opti
 {
 	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_BROKEN)
 		return WEXITSTATUS(status);
-	output_note(
-		"yett-apply was ended%s: yett apply %s %s completes what it has begun, if it has, and --abort takes it back",
-		status != -1 && WIFSIGNALED(status) ? " by a signal" : "",
-		options->abort ? "--abort" : "--continue", work->id);
+	output_note("yett-apply was interrupted%s: %s%s%syett apply --abort %s undoes it",
+	            status != -1 && WIFSIGNALED(status) ? " by a signal" : "",
+	            options->abort ? "" : "yett apply --continue ", options->abort ? "" : work->id,
+	            options->abort ? "" : " completes what it began, if anything, and ", work->id);
 	return EXIT_BROKEN;
 }
 
@@ -140,7 +140,7 @@ static int apply_check(const struct apply_options *options, int count, struct ye
 	    (is_resumed && (options->dry || options->takes_protected || count > 0)))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"apply: --continue and --abort exclude each other, --dry-run, --include-protected and paths: they are about all that was begun");
+			"apply: use --continue or --abort alone, without --dry-run, --include-protected or paths: they act on the whole interrupted apply");
 	if (options->interactive && (is_resumed || output_json()))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,

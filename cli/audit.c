@@ -222,12 +222,12 @@ static int cli_audit_make_room(const struct audit_options *options, int state,
 	if (!options->replaces)
 		return error_set(
 			error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
-			"a key waits already: yett-audit takes it up at the end of its minute. If that one is lost: --replace");
+			"a new key exists already: yett-audit starts using it at the end of its minute. If that key is lost: --replace");
 	/* yett-audit, which holds the lock while it runs, may be taking the key up right now. */
 	if (flock(state, LOCK_EX | LOCK_NB) < 0)
 		return error_set(
 			error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
-			"yett-audit runs and takes the key up that waits; another one can be made then");
+			"yett-audit is running, and is about to use the new key; make another key after that");
 	r = slots_wipe_next(state);
 	return r == 0 ? 0
 	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
@@ -247,8 +247,8 @@ static void cli_audit_print_key(const struct slots_next *next)
 		(void)printf("%s\n", text);
 	}
 	output_note(
-		"this key is nowhere else: keep it on another machine or on paper. yett-audit seals by it from the end of its minute, or from its "
-		"next start, on");
+		"this key is stored nowhere else: keep it on another machine or on paper. yett-audit seals with it from the end of its minute, or from its "
+		"next start");
 	sodium_memzero(text, sizeof text);
 }
 

@@ -183,7 +183,7 @@ static int check_export(const char *path, const char *bytes, size_t size, struct
 		if (!end || length <= sizeof begin_of_export ||
 		    memcmp(at, begin_of_export, sizeof begin_of_export - 1) != 0)
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			                 "%s: behind %zu bytes it is no export of records", path,
+			                 "%s: not an export of audit records after byte %zu", path,
 			                 (size_t)(at - bytes));
 		has_state = audit_check_read_state(at, length, &state, vouch);
 		if (has_state)
@@ -273,10 +273,10 @@ static void print_summary(const struct verify *verify, int code)
 		             (unsigned long long)verify->segments);
 	if (verify->has_open && !verify->has_sealed)
 		(void)printf(
-			"No key was made (yett audit keygen): this finds accidents only, and nobody who edits records on purpose.\n");
+			"No key was made (yett audit keygen): this check finds accidental damage only, not deliberate edits.\n");
 	else if (verify->has_open)
 		(void)printf(
-			"Some of it was written before a key was made: there, this finds accidents only.\n");
+			"Some records were written before a key was made: for those, this finds accidental damage only.\n");
 }
 
 int audit_check_run(const struct audit_check *check, int count, char **files)

@@ -26,7 +26,7 @@ static int audit_files_failed(const char *what, const char *name, struct yett_er
 	if (errno == ENOENT)
 		return failure_set(
 			error, YETT_E_NOT_FOUND, NULL,
-			"%s %s: there is none; the policy says whether and where records are written",
+			"%s %s: does not exist; the policy sets whether and where records are written",
 			what, name);
 	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "%s %s: %m", what, name);
 }

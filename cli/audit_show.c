@@ -26,7 +26,7 @@ static const char *const done[][2] = {
 	{"attach", "was let into"},
 	{"detach", "left"},
 	{"pause", "paused"},
-	{"resume", "had go on"},
+	{"resume", "resumed"},
 	{"kill", "killed commands of"},
 	{"destroy", "ended"},
 	{"network", "changed the network of"},
@@ -282,7 +282,7 @@ static void put_merged(const struct line *line)
 	if (audit_show_is_text(line, "of", "happened"))
 		audit_show_put(
 			line, ": ", "count",
-			" things that happened in sandboxes have no record: there is no more room for them today");
+			" events of sandboxes were not recorded: the daily limit is reached");
 	else
 		audit_show_put(line, " was refused ", "count", " times more in that minute");
 }
@@ -417,7 +417,7 @@ static void put_segment(const struct line *line)
 static void put_torn(const struct line *line)
 {
 	audit_show_put(line, "", "bytes",
-	               " bytes before this are torn: what was in them was never acknowledged");
+	               " bytes before this are a truncated record, which was never acknowledged");
 }
 
 static void put_lost(const struct line *line)

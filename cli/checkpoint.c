@@ -443,7 +443,7 @@ static int checkpoint_go_back(struct checkpoint_run *run, struct yett_error *err
 		              run->operands[0]);
 	else if (!checkpoint->snapshot)
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		              "the checkpoint %s names no snapshot that a store could go back to",
+		              "the checkpoint %s has no snapshot to roll a store back to",
 		              run->operands[1]);
 	else
 		r = snapshot_go_back(checkpoint->sandbox, checkpoint->snapshot, flags, error);
@@ -572,7 +572,7 @@ static int checkpoint_check(const char *name, const struct checkpoint_action *ac
 		                 find_idle(choice, action));
 	if (action && (choice->kill || choice->yes) && !choice->workspace)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "--%s is of --workspace", choice->kill ? "kill" : "yes");
+		                 "--%s needs --workspace", choice->kill ? "kill" : "yes");
 	if (action)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {

@@ -327,7 +327,7 @@ static int write_outputs(struct yett_sandbox *sandbox, uint64_t id, struct yett_
 	if (r == 0 && !status->outputs[0]->captured && !status->outputs[1]->captured)
 		r = error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"no output of command %llu is kept: that is done of commands that --background starts",
+			"no output of command %llu is kept: only commands started with --background keep output",
 			(unsigned long long)id);
 	if (r == 0 && status->outputs[0]->captured)
 		r = write_output(sandbox, id, YETT_STREAM_OUT, stdout, error);

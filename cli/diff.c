@@ -166,7 +166,7 @@ static int diff_finish(const struct yett_work *work, const struct asking *asking
 			work->id);
 	if (asking->store.is_replaced)
 		output_note(
-			"%s is another directory than the one that the store was made over: the changes are told against what is there now",
+			"%s is no longer the directory that the store was made for: the changes are shown against what is there now",
 			work->source);
 	if (notes) {
 		review_report(notes);
@@ -179,9 +179,8 @@ static int diff_finish(const struct yett_work *work, const struct asking *asking
 	if (output_json())
 		json_bool(output_json(), "complete", out && notes && status == 0);
 	if (WIFSIGNALED(status) && !ferror(stdout))
-		output_note(
-			"yett-diff was ended by signal %d: the changes are not told to their end",
-			WTERMSIG(status));
+		output_note("signal %d ended yett-diff: the changes shown are incomplete",
+		            WTERMSIG(status));
 	else if (status != 0)
 		output_note("not all that was changed is shown");
 	return out && notes && status == 0 ? 0 : EXIT_FAILED;

@@ -61,7 +61,7 @@ static void print_finding(const char *name, const struct doctor_finding *finding
 	output_text(stdout, finding->found, false);
 	(void)fputc('\n', stdout);
 	if (finding->mend[0]) {
-		(void)printf("%-8s %-16s mend: ", "", "");
+		(void)printf("%-8s %-16s hint: ", "", "");
 		output_text(stdout, finding->mend, false);
 		(void)fputc('\n', stdout);
 	}
@@ -228,12 +228,12 @@ static void look_policy(const char *path, struct doctor_finding *finding)
 	else if (!is_read)
 		doctor_found(
 			finding, DOCTOR_WEAKER,
-			"yett-explain and yett-policy have to lie beside the helper, and no other may have written them: install yett anew",
+			"yett-explain and yett-policy must be in the helper's directory, writable by nobody else: reinstall yett",
 			"the policy cannot be checked: %s", error.message);
 	else
 		doctor_found(
 			finding, DOCTOR_MISSING,
-			"have the administrator mend that, until yett policy check finds nothing; then: systemctl reload yett, or where it does "
+			"have the administrator fix the policy until yett policy check finds nothing; then: systemctl reload yett, or where it does "
 			"not run: systemctl restart yett.socket",
 			"%s", error.message);
 }
@@ -257,7 +257,7 @@ static void look_plan(struct yett_connection *connection, struct doctor_finding 
 		doctor_found(finding, DOCTOR_MISSING, mend_of(&error), "%s", error.message);
 	else
 		doctor_found(finding, DOCTOR_OK, NULL,
-		             "not tried, but the policy gives a sandbox: there is no key yet");
+		             "not tried, as there is no key yet; the policy allows a sandbox");
 }
 
 /* The check that decides: makes a sandbox and runs true(1) in it. */
@@ -336,7 +336,7 @@ static void look_network(struct yett_connection *connection, struct doctor_findi
 	else
 		doctor_found(
 			finding, DOCTOR_WEAKER, "have the administrator start the service",
-			"without root a listener for each port that rules are about, 256 at most, and so no rule without a port");
+			"without root: one listener for each port that rules name, at most 256, and so no rule without a port");
 	(void)yett_sandbox_end(sandbox, NULL);
 	yett_sandbox_close(sandbox);
 }
@@ -375,7 +375,7 @@ static void print_capability(const struct yett_capability *c)
 	output_text(stdout, c->is_supported ? c->how : c->reason, false);
 	(void)fputc('\n', stdout);
 	if (*c->mend) {
-		(void)printf("%-3s %-20s mend: ", "", "");
+		(void)printf("%-3s %-20s hint: ", "", "");
 		output_text(stdout, c->mend, false);
 		(void)fputc('\n', stdout);
 	}
@@ -463,7 +463,7 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 			!report.works ? "yett run will not work."
 			: has_key
 				? "yett run will work."
-				: "yett run will work, as far as can be told without a key: it was not tried.");
+				: "yett run will work, as far as was checked: no sandbox was tried, as there is no key yet.");
 	}
 	return report.works ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -164,8 +164,8 @@ static void look_seccomp(struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s%s",
 		             machine_has_word(text, "log") ? ", with logging" : "",
 		             machine_has_word(text, "user_notif")
-		                     ? "; forbidden calls are told"
-		                     : "; forbidden calls are not told: that is from Linux 5.0 on",
+		                     ? "; forbidden calls are reported"
+		                     : "; forbidden calls are not reported: that needs Linux 5.0",
 		             room);
 	else
 		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER",
@@ -349,9 +349,9 @@ static void look_programs(struct doctor_finding *finding)
 	if (!has_own_name())
 		add_lack(lacks, sizeof lacks, "its own name in /etc/hosts (hostname -f, java)");
 	if (*lacks)
-		doctor_found(finding, DOCTOR_OK, NULL, "some find less here: %s", lacks);
+		doctor_found(finding, DOCTOR_OK, NULL, "some programs lack: %s", lacks);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "the host has all that some ask for");
+		doctor_found(finding, DOCTOR_OK, NULL, "the host has what programs ask for");
 }
 
 /*
@@ -371,11 +371,11 @@ static void look_cores(struct doctor_finding *finding)
 	text[strcspn(text, "\n")] = '\0';
 	if (*text && *text != '|' && *text != '@' && !strchr(text, '/'))
 		doctor_found(finding, DOCTOR_OK, NULL,
-		             "written where a command is that asks for them (--core): '%s'", text);
+		             "written to the directory of a command that has --core: '%s'", text);
 	else
 		doctor_found(
 			finding, DOCTOR_OK, NULL,
-			"none inside: kernel.core_pattern is '%s', and no file's name such as core",
+			"none inside: kernel.core_pattern is '%s', not a plain file name such as core",
 			text);
 }
 

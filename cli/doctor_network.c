@@ -84,28 +84,28 @@ void doctor_look_network(bool is_rootless, struct doctor_finding *finding)
 		doctor_found(
 			finding, DOCTOR_WEAKER,
 			"have the administrator start the service, as docs/admin.md says",
-			"connections can be caught at ports that rules are about, and no others: that takes root");
+			"connections can be intercepted only at ports that rules name: other ports need root");
 	else if (!has_bpf())
 		doctor_found(
 			finding, DOCTOR_WEAKER, "use a kernel with CONFIG_BPF_SYSCALL",
-			"connections can be caught at ports that rules are about, and no others: the kernel has no BPF");
+			"connections can be intercepted only at ports that rules name: the kernel has no BPF");
 	else if (read_routes(routes, sizeof routes) && doctor_routes_fakes(routes, name))
 		doctor_found(
 			finding, DOCTOR_WEAKER,
 			"have it answer with the real addresses; or allow NAME:PORT@198.18.0.0/15, or set allow_private in the profile",
-			"%s leads to 198.18.0.0/15, as where a VPN answers with addresses of its own: such names lead to private addresses, "
+			"%s routes 198.18.0.0/15, as with a VPN that answers with synthetic addresses: names then resolve to private addresses, "
 			"which no rule for a name alone allows",
 			name);
 	else if (access(V1_MEMORY, F_OK) == 0 && access(V1_TCP, F_OK) < 0)
 		doctor_found(
 			finding, DOCTOR_WEAKER,
 			"boot with systemd.unified_cgroup_hierarchy=1, or a kernel with memory.kmem.tcp",
-			"connections can be caught, but what they hold of memory has no limit: cgroup v1 has no memory.kmem.tcp here");
+			"connections can be intercepted, but their kernel memory has no limit: cgroup v1 has no memory.kmem.tcp here");
 	else if (!doctor_network_has_ipv6())
 		doctor_found(finding, DOCTOR_OK, "boot without ipv6.disable=1 to reach IPv6",
-		             "connections can be caught, of IPv4 only: IPv6 is off");
+		             "connections can be intercepted, IPv4 only: IPv6 is off");
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "connections can be caught");
+		doctor_found(finding, DOCTOR_OK, NULL, "connections can be intercepted");
 }
 
 /* The same conditions as in check_scope() of helper/supervisor/supervisor.c. */

@@ -77,9 +77,9 @@ static int went_on(const struct freeze *still, struct yett_error *error)
 {
 	(void)error_set(
 		error, YETT_E_NOT_RUNNING, YETT_R_NONE,
-		"the sandbox %s went on or ended before all was copied, as by yett resume: what was copied is of no one moment",
+		"the sandbox %s was resumed (yett resume) or ended while it was copied: the copy would be inconsistent",
 		still->sandbox);
-	error_mend(error, "try again, and leave it paused until that is done");
+	error_mend(error, "try again, and leave the sandbox paused until then");
 	return YETT_E_NOT_RUNNING;
 }
 

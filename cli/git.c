@@ -59,7 +59,7 @@ static int git_fetch(const struct git_choice *choice, const struct git_origin *o
 
 	if (!url)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
-		                 "no memory for what git is to fetch");
+		                 "not enough memory to fetch with git");
 	if (git_run(choice, words, ARRAY_SIZE(words), refspecs, (size_t)count, -1, error))
 		return 0;
 	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,

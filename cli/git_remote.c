@@ -95,7 +95,7 @@ static bool git_remote_list(struct remote *remote, struct yett_error *error)
 
 	if (!reported)
 		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-		                "no file for what is told of the refs: %m");
+		                "cannot make a file for the list of refs: %m");
 	if (is_reported)
 		rewind(reported);
 	while (is_reported && count++ < REFS_MAX && git_next_line(reported, line))
@@ -122,7 +122,7 @@ static bool add_wanted(struct remote *remote, const char *words, struct yett_err
 			return true;
 	}
 	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                "git asks for what cannot be had");
+	                "git sent invalid or too many hashes");
 	return false;
 }
 
@@ -163,7 +163,7 @@ static bool git_remote_answer(struct remote *remote, const char *line, struct ye
 		return git_remote_fetch(remote, error);
 	if (*line)
 		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                "of a sandbox can be fetched, and nothing else");
+		                "sandboxes support git fetch and nothing else");
 	return false;
 }
 
@@ -194,7 +194,7 @@ int git_remote_main(int argc, char **argv)
 			converse(&remote, &error);
 		else
 			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
-			                "no memory for what git is to fetch");
+			                "not enough memory to fetch with git");
 	}
 	while (remote.wanted_count)
 		free(remote.wanted[--remote.wanted_count]);

@@ -372,14 +372,14 @@ static void note_folder(const char *directory, const struct stat *st)
 
 	if (lstat(directory, &link) == 0 && S_ISLNK(link.st_mode))
 		output_note(
-			"none of these keys counts, since the helper follows no symbolic link, as which %s is given",
+			"none of these keys is valid, since %s is a symbolic link, which the helper does not follow",
 			directory);
 	if (st->st_mode & 022)
 		output_note("none of these keys counts, since others can write %s: chmod go-w",
 		            directory);
 	if (st->st_uid != 0)
 		output_note(
-			"these keys do not count for the service, since %s belongs to uid %u and not to root, but for a helper that uid %u starts",
+			"the service ignores these keys, since %s belongs to uid %u and not to root; only a helper that uid %u starts uses them",
 			directory, st->st_uid, st->st_uid);
 }
 

@@ -349,7 +349,7 @@ static void print_status(const struct yett_sandbox_status *s, const struct yett_
 		output_size(size, sizeof size, limits->core_bytes);
 		(void)printf("%-12s %s\n", "core files", size);
 	}
-	print_duration("command", limits->command_timeout_ms, " where it asks for no other time");
+	print_duration("command", limits->command_timeout_ms, " by default");
 	print_duration("command max", limits->max_command_timeout_ms, "");
 	cli_manage_print_time("created", s->created_ms);
 	cli_manage_print_time("started", s->started_ms);
@@ -645,8 +645,8 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 		json_close(json);
 	if (strcmp(self->name, "suspend") == 0 && !failed)
 		output_note(
-			"its processes are gone, and so are /tmp, the home directory and all else that was no share, and what yett mount "
-			"and yett net added; yett resume makes it again");
+			"the sandbox lost its processes, /tmp, the home directory and all else that was not shared, and what yett mount "
+			"and yett net added; yett resume recreates the sandbox");
 	yett_connection_close(connection);
 	return failed ? EXIT_FAILED : 0;
 }

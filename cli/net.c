@@ -36,7 +36,7 @@ static void net_print_rule(const struct yett_rule *rule, int width)
 	else if (*rule->file)
 		(void)printf("%s:%u\n", ESCAPE(rule->file), rule->line);
 	else
-		(void)puts("the policy as it was then");
+		(void)puts("an earlier policy");
 }
 
 static int net_show(struct yett_connection *connection, const struct net_arguments *arguments,

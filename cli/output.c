@@ -166,7 +166,7 @@ const char *output_mend_is(const struct yett_error *error)
 {
 	return error->rule[0] || strncmp(error->mend, "grant ", 6) == 0
 	               ? "the smallest change of the policy"
-	               : "what helps";
+	               : "hint";
 }
 
 void output_error(const struct yett_error *error)
@@ -190,7 +190,7 @@ void output_error(const struct yett_error *error)
 		(void)fputc('\n', stderr);
 	}
 	if (yett_error_retryable(error))
-		(void)fputs("  it can work later without a change; try again\n", stderr);
+		(void)fputs("  the same request can succeed later; try again\n", stderr);
 }
 
 void output_note(const char *format, ...)

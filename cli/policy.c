@@ -298,7 +298,7 @@ static int cli_policy_check(const struct policy_choice *choice, int argc, char *
 static const struct subcommand as_run = {
 	"run",
 	"[--] [COMMAND [ARG…]]",
-	"What yett run is given, and yett policy explain tells what would come of it",
+	"Explain how the policy would answer yett run with these options",
 	run_options,
 	0,
 	-1,
@@ -447,7 +447,7 @@ static int policy_show(const struct policy_choice *choice, int argc, char **argv
 		return misused("policy show does not know what to do with %s", argv[0]);
 	if (choice->is_effective == choice->is_origin)
 		return misused(
-			"policy show shows what is in force for a user, or of the helper: yett policy show --effective [--user USER], yett policy show --origin");
+			"policy show prints what is in force for a user, or the helper's settings: yett policy show --effective [--user USER], yett policy show --origin");
 	if (choice->is_origin && (choice->user || choice->key || choice->at))
 		return misused("policy show --origin is of the helper, for all users and keys");
 	add_choice(&arguments, choice);
@@ -476,11 +476,11 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (choice.is_agents && strcmp(argv[first], "explain") != 0)
-		return misused("--agent is of policy explain");
+		return misused("only policy explain takes --agent");
 	if (choice.is_strict && strcmp(argv[first], "check") != 0)
-		return misused("--strict is of policy check");
+		return misused("only policy check takes --strict");
 	if ((choice.is_origin || choice.is_effective) && strcmp(argv[first], "show") != 0)
-		return misused("--effective and --origin are of policy show");
+		return misused("only policy show takes --effective and --origin");
 	if (strcmp(argv[first], "check") == 0)
 		return cli_policy_check(&choice, argc - first - 1, argv + first + 1);
 	if (strcmp(argv[first], "explain") == 0)
@@ -493,7 +493,7 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 	if (near)
 		return misused("policy has no %s: did you mean yett policy %s?", argv[first], near);
 	return misused(
-		"policy has no %s: yett policy check [FILE] checks it, explain tells what it says of a run, show --effective of a user, show --origin of the helper, test FILE of many",
+		"policy has no %s: yett policy check [FILE] checks the policy, explain asks it about a run, show --effective prints a user's rules, show --origin the helper's settings, test FILE runs tests",
 		argv[first]);
 }
 

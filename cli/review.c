@@ -24,7 +24,7 @@ int review_find(const char *named, struct yett_work_list **ret_list,
 		return r;
 	return error_set(
 		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		"the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+		"the store %s has no recorded directory yet: its sandbox is still being made, or could not be made",
 		(*ret_work)->id);
 }
 

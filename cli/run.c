@@ -61,15 +61,15 @@ static int check_streams(struct run *run)
 	if (o->input_later && !o->background)
 		return error_set(
 			&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"--input is of a command in the background: --background; otherwise it reads the caller's");
+			"--input needs --background: otherwise the command reads the caller's standard input");
 	if (o->capture && !o->background && !output_json_has_stdout())
 		return error_set(
 			&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"--capture is of a command in the background, or with --json: other output goes to the caller");
+			"--capture needs --background or --json: otherwise the output goes to the caller");
 	if (o->tty && output_json_has_stdout())
 		return error_set(
 			&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"stdout is the terminal's, and cannot have the document too: --json-fd says another descriptor");
+			"stdout is the terminal, and cannot carry the JSON document too: use another descriptor with --json-fd");
 	if (!o->background || !why)
 		return 0;
 	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,

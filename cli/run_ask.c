@@ -194,8 +194,8 @@ static void note_loopback(const struct run_options *o)
 		    rule.kind == NET_RULE_ADDRESS &&
 		    net_address_network_kind(&rule.address, rule.prefix) == NET_ADDRESS_LOCAL)
 			output_note(
-				"--allow %s: inside, this is the sandbox itself; a server of this host is reached by a name that "
-				"leads there outside: --allow NAME:PORT@ADDRESS",
+				"--allow %s: inside, this is the sandbox itself; to reach a server of this host, allow a name that "
+				"resolves to this host: --allow NAME:PORT@ADDRESS",
 				o->allow[i]);
 }
 
@@ -219,7 +219,7 @@ static void note_relays(const struct run *run)
 {
 	if (run->options.relays.count > 0)
 		output_note(
-			"whether ports and sockets may be relayed is not in this: that is asked when they are");
+			"this does not cover forwarded ports and sockets: the policy decides when each is opened");
 }
 
 int run_ask_text(struct run *run, char **ret_text)

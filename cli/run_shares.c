@@ -176,7 +176,7 @@ int run_shares_hide(struct run_options *options, struct yett_error *error)
 		if (share->memory_bytes) {
 			if (options->hide_listed[0])
 				output_note(
-					"what is listed to be hidden can be seen in %s, whose changes are in memory",
+					"names listed as hidden are visible in %s, since its changes are in memory",
 					ESCAPE(share->path));
 			continue;
 		}
@@ -188,11 +188,11 @@ int run_shares_hide(struct run_options *options, struct yett_error *error)
 		return 0;
 	(void)error_set(
 		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		"--hide %s: nothing is shared copy-on-write, with a store of its own, and only there a name can be hidden",
+		"--hide %s: names can be hidden only in a copy-on-write share with a new store, and there is none",
 		options->hide[0]);
 	error_mend(
 		error,
-		"--cow PATH --hide NAME; --tmpfs PATH covers a directory of any share; a store that is there hides what it hid");
+		"--cow PATH --hide NAME; --tmpfs PATH covers a directory of any share; an existing store hides the same names as before");
 	return YETT_E_INVALID_REQUEST;
 }
 

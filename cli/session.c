@@ -432,7 +432,7 @@ void session_mend_options(const struct session *session, struct yett_error *erro
 	const char *socket = find_value(session, "--socket"), *key = find_value(session, "--key");
 
 	if (socket || key)
-		error_mend(error, "ask for it as it was made, with%s%s%s%s",
+		error_mend(error, "use the options of its creation:%s%s%s%s",
 		           socket ? " --socket " : "", ESCAPE(socket), key ? " --key " : "",
 		           ESCAPE(key));
 }
@@ -454,7 +454,7 @@ int session_check_gone(const struct session *session, struct yett_connection *co
 	case SESSION_UNKNOWN:
 	default:
 		(void)error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
-		                "whether the sandbox %s is gone cannot be found out: %.140s",
+		                "cannot find out whether the sandbox %s still exists: %.140s",
 		                session->name, why.message);
 		error_mend(
 			error,

@@ -26,7 +26,7 @@ static int broken(const struct session *session, const char *what, struct yett_e
 	                what);
 	error_mend(
 		error,
-		"put it right, or have it forgotten: yett destroy %s, which leaves stores as they are",
+		"fix the file, or remove the session: yett destroy %s, which leaves stores unchanged",
 		session->name);
 	return YETT_E_FILE_OPERATION_FAILED;
 }
@@ -182,10 +182,10 @@ static const char *what_is_wrong(const struct session *session)
 	for (size_t i = 0; session->words[i]; i++)
 		if (session->words[i][0] != '-' || session->words[i][1] != '-' ||
 		    !session->words[i][2])
-			return "a word in it is no option";
+			return "a word is not an option";
 	for (size_t i = 0; session->env[i]; i++)
 		if (!strchr(session->env[i], '=') || session->env[i][0] == '=')
-			return "a variable in it is none";
+			return "a variable is malformed";
 	return NULL;
 }
 
@@ -205,7 +205,7 @@ int session_form_read(struct session *session, struct yett_error *error)
 	while (!wrong && (line = strsep(&rest, "\n")))
 		wrong = session_form_read_line(line, session, &counts)
 		                ? NULL
-		                : "a line in it is none that is written there";
+		                : "it contains an unknown line";
 	if (!wrong)
 		wrong = what_is_wrong(session);
 	session->is_read = !wrong;

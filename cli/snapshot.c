@@ -80,7 +80,7 @@ static void note_torn(const struct yett_snapshot_list *list, const char *name)
 
 		if (snapshot->is_earlier_boot && (!name || strcmp(name, snapshot->name) == 0))
 			output_note(
-				"the machine was started anew since the snapshot %s was taken: if it had crashed, files in it may be torn",
+				"the machine was rebooted after the snapshot %s was taken: after a crash, files in the snapshot may be incomplete",
 				snapshot->name);
 	}
 }
@@ -160,17 +160,15 @@ static void cli_snapshot_ask(const char *id, const char *name, const char *sandb
 {
 	size_t later = count_later(id, name);
 
-	(void)fputs("yett: what was changed in ", stderr);
+	(void)fputs("yett: the changes in ", stderr);
 	output_text(stderr, id, false);
 	(void)fputs(" since ", stderr);
 	output_text(stderr, name, false);
-	(void)fputs(" is gone then", stderr);
+	(void)fputs(" will be lost", stderr);
 	if (later)
-		(void)fprintf(stderr, ", with %zu snapshot%s that came later", later,
-		              later == 1 ? "" : "s");
+		(void)fprintf(stderr, ", with %zu later snapshot%s", later, later == 1 ? "" : "s");
 	if (*sandbox)
-		(void)fprintf(stderr, "; and what runs in the sandbox %s, and is in its /tmp",
-		              sandbox);
+		(void)fprintf(stderr, "; and the processes and /tmp of the sandbox %s", sandbox);
 	(void)fputs(". Go back? [y/N] ", stderr);
 	(void)fflush(stderr);
 }
@@ -231,7 +229,7 @@ static int go_back_under(struct yett_connection *connection, const struct snapsh
 	if (again && r == 0) {
 		*error = late;
 		output_note(
-			"%s is as %s was, and the sandbox %s is suspended: yett resume %s makes it again",
+			"%s was rolled back to %s, and the sandbox %s is suspended: yett resume %s recreates it",
 			id, name, called, called);
 		return again;
 	}
@@ -317,11 +315,11 @@ static int check_here(const struct yett_work *work, struct yett_error *error)
 		return 0;
 	(void)error_set(
 		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		"the store %s is of what was changed in %s, which is not the current directory, nor one above it",
+		"the store %s has the changes of %s, which is neither the current directory nor one above it",
 		work->id, ESCAPE(work->source));
 	error_mend(
 		error,
-		"if that is meant, go there first; yett snapshot list %s tells what there is to go back to",
+		"to roll that directory back, change to it first; yett snapshot list %s lists the snapshots",
 		work->id);
 	return YETT_E_INVALID_REQUEST;
 }
@@ -377,7 +375,7 @@ static void cli_snapshot_take_back(struct copying *copying)
 	struct yett_error error = {0};
 
 	if (copying->take_back(copying, &error) != 0)
-		output_note("what was copied could not be taken back: %s", error.message);
+		output_note("the incomplete copy could not be removed: %s", error.message);
 	yett_free(copying->taken);
 	copying->taken = NULL;
 	copying->fork[0] = '\0';
@@ -411,8 +409,7 @@ static int copy_used(const struct snapshot_choice *choice, const struct user *us
 			r = end;
 		}
 		if (r == 0)
-			output_note("the sandbox %s stood still while it was copied",
-			            user->sandbox);
+			output_note("the sandbox %s was frozen while it was copied", user->sandbox);
 	}
 	yett_connection_close(connection);
 	return r;

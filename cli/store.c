@@ -61,7 +61,7 @@ static int open_source(const struct yett_work *work, struct store *store, struct
 	store->source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->source < 0 || fstat(store->source, &st) < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-		                 "cannot open %s, which the store is about: %m", work->source);
+		                 "cannot open %s, the directory of the store: %m", work->source);
 	store->is_replaced = work->inode && work->inode != st.st_ino;
 	return 0;
 }
@@ -76,7 +76,7 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 	if (!work->is_complete)
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+			"the store %s has no recorded directory yet: its sandbox is still being made, or could not be made",
 			work->id);
 	upper = directory < 0 ? -errno : cli_store_open_below(directory, "upper");
 	if (upper < 0)

@@ -27,7 +27,7 @@ static const struct habit subcommand_habits[] = {
          "yett shell starts a shell in a new sandbox, yett exec -t in one that is there"},
 	{" new init ", NULL, "yett create"},
 	{" images image build profile ", NULL,
-         "sandboxes are of profiles, which the policy names: yett run -p PROFILE"},
+         "sandboxes use profiles, which the policy defines: yett run -p PROFILE"},
 	{" version -V -v ", NULL, "yett --version"},
 };
 
@@ -54,9 +54,9 @@ static const struct habit option_habits[] = {
 	{" --share-net ", " run shell create ",
          "--net open, or --net host where the policy allows it"},
 	{" --publish ", " run shell create exec ",
-         "nothing inside can be connected to from outside"},
+         "yett net publish SANDBOX HOSTPORT:PORT forwards a port"},
 	{" --net --network --share-net --allow --deny ", " exec ",
-         "what the sandbox reaches is said when it is made: yett run, yett create"},
+         "set the network when you make the sandbox: yett run, yett create"},
 	{" --unshare-all --unshare-net --unshare-pid --unshare-user --unshare-ipc --unshare-uts --unshare-cgroup --die-with-parent --new-session "
          "--proc --dev --clearenv --cap-drop --security-opt ",
          " run shell create ", "a sandbox is so anyway"},
@@ -67,7 +67,7 @@ static const struct habit option_habits[] = {
 	{" -9 -15 -KILL -TERM -INT -HUP ", " kill ", "-s SIGNAL"},
 	{" -f --force ", " destroy kill ", "it ends what runs anyway"},
 	{NULL, " policy ",
-         "what yett run is given stands behind --: yett policy explain -- OPTION… COMMAND"},
+         "put the arguments of yett run after --: yett policy explain -- OPTION… COMMAND"},
 };
 
 static bool has_word(const char *words, const char *word)

@@ -59,7 +59,7 @@ static void ask_environment(struct yett_connection *connection,
 	yett_sandbox_close(sandbox);
 	if (r || !again_is_sound(*ret_now)) {
 		output_note(
-			"the sandbox does not tell its directory and variables: those that yett env set are kept%s%s",
+			"cannot read the sandbox's directory and variables: those that yett env set are kept%s%s",
 			r ? ": " : "", why.message);
 		return;
 	}
@@ -104,9 +104,10 @@ static int is_suspended(const char *name, const char *already, struct yett_error
 /* Reports a sandbox that `connection` does not see. */
 static int runs_elsewhere(const struct session *session, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-	                "there is no sandbox %s here: the one that has the name runs elsewhere",
-	                session->name);
+	(void)error_set(
+		error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		"there is no sandbox %s here: the sandbox of that name belongs to another helper",
+		session->name);
 	session_mend_options(session, error);
 	return YETT_E_NOT_FOUND;
 }
@@ -258,9 +259,8 @@ static int suspend_forget(struct yett_connection *connection, const char *id_or_
 	if (r == 0)
 		r = session_remove(&session, &error);
 	if (r == 0 && there == SESSION_UNKNOWN)
-		output_note(
-			"whether the sandbox %s (%s) is gone cannot be found out, and its session is forgotten: %s",
-			name, session.sandbox, unknown.message);
+		output_note("the session was removed, but the sandbox %s (%s) may still exist: %s",
+		            name, session.sandbox, unknown.message);
 	if (r == 0 && session.is_read)
 		note_stores(&session);
 	else if (r == 0)

@@ -149,7 +149,7 @@ static int split_request(struct reading *reading, struct test_case *test)
 				*end++ = *at;
 		}
 		if (is_quoted)
-			return test_file_refuse(reading, "a ' has no other that ends its text");
+			return test_file_refuse(reading, "a ' is not closed by another '");
 		at += *at != '\0';
 		*end = '\0';
 		if (count < 2 && strcmp(word, before[count]) != 0)
@@ -205,10 +205,10 @@ static int test_file_read_key(struct reading *reading, const char *name, struct 
 		r = split_request(reading, test);
 	if (r == 0 && field == &test->agent && strcmp(test->agent, "true") != 0 &&
 	    strcmp(test->agent, "false") != 0)
-		r = test_file_refuse(reading, "whether an agent asks is true or false");
+		r = test_file_refuse(reading, "agent must be true or false");
 	if (r == 0 && field == &test->expect && strcmp(test->expect, "allowed") != 0 &&
 	    strcmp(test->expect, "refused") != 0)
-		r = test_file_refuse(reading, "what is expected is allowed or refused");
+		r = test_file_refuse(reading, "expect must be allowed or refused");
 	return r;
 }
 

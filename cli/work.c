@@ -142,12 +142,12 @@ static bool is_agreed(int count, char **ids)
 
 	if (!has_somebody())
 		return true;
-	(void)fputs("yett: what was changed in", stderr);
+	(void)fputs("yett: the changes in", stderr);
 	for (int i = 0; i < count; i++) {
 		(void)fputc(' ', stderr);
 		output_text(stderr, ids[i], false);
 	}
-	(void)fputs(" is gone then. Discard it? [y/N] ", stderr);
+	(void)fputs(" will be lost. Discard them? [y/N] ", stderr);
 	(void)fflush(stderr);
 	return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
@@ -279,7 +279,7 @@ int discard_main(const struct subcommand *self, int argc, char **argv)
 	if (first == argc && !options.yes && !has_somebody()) {
 		(void)error_set(
 			&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"discard: name a sandbox or store; without a name, and nobody at a terminal to be asked, it takes --yes");
+			"discard: name a sandbox or store; without a name, and without a terminal to ask on, --yes is needed");
 		output_error(&error);
 		return EXIT_USAGE;
 	}
@@ -337,7 +337,7 @@ int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_so
 		return r;
 	if (work->is_earlier_boot)
 		output_note(
-			"the machine was started anew since the store %s was used: if it had crashed, files in it may be torn",
+			"the machine was rebooted after the store %s was used: after a crash, files in the store may be incomplete",
 			work->id);
 	source = strdup(work->source);
 	target = strdup(work->target);
@@ -462,7 +462,7 @@ static void cli_work_leave(const struct yett_work *work, bool is_removed, bool i
 	    (is_discarded ? yett_work_discard : yett_work_discard_unchanged)(work->id, NULL) == 0)
 		return;
 	if (work->is_changed)
-		output_note("what was changed in %s is kept: yett discard %s throws it away",
+		output_note("the changes in %s are kept: yett discard %s throws them away",
 		            ESCAPE(work->target), work->id);
 }
 

@@ -262,7 +262,7 @@ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_e
 	}
 	if (r != 0) {
 		channel_violation(channel, why.reason, error,
-		                  "the peer sent what is no message: %s", why.message);
+		                  "the peer sent an invalid message: %s", why.message);
 		return YETT_E_PROTOCOL;
 	}
 	if (!fds_may_be(channel->envelope.kind, channel->frame.fd_count))

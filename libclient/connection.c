@@ -303,9 +303,8 @@ static int libclient_connection_route(struct yett_connection *connection,
 			return 0;
 		}
 		if (wanted != request->wanted)
-			return channel_violation(
-				channel, YETT_R_KIND, error,
-				"the helper answered something else than was asked");
+			return channel_violation(channel, YETT_R_KIND, error,
+			                         "the helper sent an answer of the wrong kind");
 		if (kind == MESSAGE_CREATED)
 			return take_created(connection, request, error);
 		if (channel->frame.fd_count)

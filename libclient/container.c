@@ -50,7 +50,7 @@ int container_explain(int code, struct yett_error *error)
 		return code;
 	(void)error_set(
 		error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		"a sandbox needs a /proc of its own, and who is not root gets none where a part of /proc is covered, as a container covers %.100s",
+		"a sandbox needs a private /proc; without root, the kernel refuses one where a part of /proc is covered, as a container covers %.100s",
 		path);
 	error_detail(
 		error,

@@ -146,7 +146,7 @@ static int check_descriptor(int fd, unsigned asked, struct yett_error *error)
 	if (yett_stdio_check(fd, NULL))
 		return error_set(
 			error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-			"it is no ordinary file, and such are not handed out: a command inside can read it (yett exec)");
+			"only ordinary files can be opened from outside: a command inside can read this file (yett exec)");
 	if ((flags & O_ACCMODE) != mode || !(flags & O_APPEND) != !(asked & YETT_OPEN_APPEND) ||
 	    flags & (O_ASYNC | O_DIRECT | O_NONBLOCK))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
@@ -166,7 +166,7 @@ int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigne
 	    ((flags & YETT_OPEN_EXCLUSIVE) && !(flags & YETT_OPEN_CREATE)) ||
 	    ((flags & (YETT_OPEN_APPEND | YETT_OPEN_TRUNCATE)) && !(flags & YETT_OPEN_WRITE)))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "a file cannot be opened so");
+		                 "invalid flags or mode for open");
 	r = libclient_files_begin(sandbox, FILE_OPEN, path, &call, &request, error);
 	if (r)
 		return r;
@@ -391,7 +391,7 @@ static int take_stat(struct file_call *call, struct yett_error *error)
 	if (message->body.file_entries.entries_count != 1 ||
 	    !get_info(message, message->body.file_entries.entries, info))
 		return channel_violation(call->worker.channel, YETT_R_RANGE, error,
-		                         "yett-files told of something else");
+		                         "yett-files reported another file");
 	(void)snprintf(info->path, sizeof info->path, "%s", call->path);
 	call->base.info = steal_ptr(&info);
 	return 0;

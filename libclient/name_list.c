@@ -62,7 +62,7 @@ static int check_protected(const char *path, const char *name, struct yett_error
 		return 0;
 	return error_set(
 		error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		"%s: %.100s: expected a name, or up to %d with / between, of ASCII and without spaces; * at its begin or end stands for any",
+		"%s: %.100s: expected a name, or up to %d names joined by /, in ASCII without spaces; * at the start or end matches any text",
 		path, ESCAPE(name), PARTS_MAX);
 }
 
@@ -147,7 +147,7 @@ static int name_list_read_list(struct names *names, const char *path, struct yet
 		return 0;
 	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "%s is no file, where a list of names is to be", path);
+		                 "%s is not a file, but must be a list of names", path);
 	if (fd >= 0)
 		file = fdopen(fd, "r");
 	if (!file)

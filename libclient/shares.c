@@ -31,29 +31,30 @@ static int check_source(const struct yett_share *share, const char *name, struct
 		                 "the flags of share %s are not all known: %#x", name,
 		                 share->flags);
 	if ((share->flags & YETT_SHARE_WRITABLE) && (share->flags & YETT_SHARE_SOCKET))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "share %s is a socket, and to be writable: it can be connected to",
-		                 name);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"share %s is a socket, and cannot be writable: commands connect to sockets",
+			name);
 	if ((share->flags & YETT_SHARE_COW) &&
 	    (share->flags & (YETT_SHARE_WRITABLE | YETT_SHARE_SOCKET)))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-			"share %s is to be copy-on-write, and writable or a socket: it is one of them",
+			"share %s is copy-on-write, and so can be neither writable nor a socket",
 			name);
 	if (share->store && (!(share->flags & YETT_SHARE_COW) || share->memory_bytes))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-			"share %s has a store, and is not copy-on-write, or is in memory: it is one of them",
+			"share %s has a store, and so must be copy-on-write, and not in memory",
 			name);
 	if (share->hide &&
 	    (!(share->flags & YETT_SHARE_COW) || share->memory_bytes || share->store)) {
 		(void)error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-			"nothing can be hidden in share %s: it is not copy-on-write with a store of its own",
+			"nothing can be hidden in share %s: it is not copy-on-write with a new store",
 			name);
 		error_mend(
 			error,
-			"--cow PATH has one; --tmpfs covers a directory of any share; a store that is there hides what it hid");
+			"--cow PATH makes a new store; --tmpfs covers a directory of any share; an existing store hides the same names as before");
 		return YETT_E_INVALID_REQUEST;
 	}
 	if (share->memory_bytes && !(share->flags & YETT_SHARE_COW))

@@ -75,12 +75,11 @@ static void choose_name(struct layers *layers, char name[static LAYERS_NAME_SIZE
 static int too_many(const struct layers *layers, struct yett_error *error)
 {
 	(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-	                "the store %s has as many snapshots as there may be%s", layers->id,
+	                "the store %s has the maximum number of snapshots%s", layers->id,
 	                layers->is_used ? " while a sandbox works on it" : "");
 	error_mend(error, "delete those that you do not need: yett snapshot delete %s NAME%s",
 	           layers->id,
-	           layers->is_used ? "; and end the sandbox, whereupon there is room for others"
-	                           : "");
+	           layers->is_used ? "; and end the sandbox, which makes room for more" : "");
 	return YETT_E_RESOURCE_LIMIT;
 }
 
@@ -291,7 +290,7 @@ static int check_later(const struct layers *layers, const struct layers_name *en
 		return 0;
 	(void)error_set(
 		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		"the store %s has %zu snapshot%s that came later than %s, and would go with what was changed since",
+		"the store %s has %zu snapshot%s later than %s, which would be deleted with the changes since then",
 		layers->id, later, later == 1 ? "" : "s", entry->name);
 	error_mend(
 		error,
@@ -459,7 +458,7 @@ static int libclient_snapshot_fill(struct layers *layers, const char *name, int 
 	if (r)
 		return r;
 	r = mkdirat(store, "work", 0700) < 0 ? -errno : work_copy_info(layers->store, store);
-	return r < 0 ? libclient_snapshot_cannot(layers, "copy what is told by", r, error) : 0;
+	return r < 0 ? libclient_snapshot_cannot(layers, "copy the metadata of", r, error) : 0;
 }
 
 int yett_snapshot_fork(const char *work, const char *name, uint32_t flags,

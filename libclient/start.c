@@ -116,7 +116,7 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 			path);
 		error_detail(
 			error,
-			"the container or sandbox around this program shows the files of users whom it does not know as nobody's: run yett outside of it");
+			"in the container or sandbox around this program, files of unmapped users appear as owned by nobody: run yett outside of it");
 		return YETT_E_SECURITY_VIOLATION;
 	}
 	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,

@@ -132,8 +132,8 @@ enum kept { KEPT_WORK, KEPT_SESSIONS };
 static const struct {
 	const char *name, *what;
 } kept_apart[] = {
-	[KEPT_WORK] = {"work", "what copy-on-write sandboxes change is kept"},
-	[KEPT_SESSIONS] = {"sessions", "it is kept how sandboxes are made again"},
+	[KEPT_WORK] = {"work", "copy-on-write changes are kept"},
+	[KEPT_SESSIONS] = {"sessions", "sessions of sandboxes are kept"},
 };
 
 /* Opens the directory `fd`, or the directory in which the file `fd` is located. */
@@ -172,7 +172,7 @@ static int check_apart(char state[KEYFILE_PATH_SIZE], int fd, bool is_written, c
 	if ((is_hidden || !fd_is_in(kept, &st)) && (above < 0 || !fd_is_in(above, &kept_st)))
 		return 0;
 	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-	                "cannot share %s: it holds, or lies in, %s, where %s", name, path,
+	                "cannot share %s: it contains, or is located in, %s, where %s", name, path,
 	                kept_apart[i].what);
 	error_mend(
 		error,
@@ -251,7 +251,7 @@ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *nam
 	if ((is_there && fd_is_in(source, &kept)) || (!in_memory && fd_is_in(near, &st))) {
 		(void)error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"cannot share %s copy-on-write: what is changed would be kept in it or around it, in %s",
+			"cannot share %s copy-on-write: it contains, or is located in, the directory of the changes, %s",
 			name, path);
 		error_mend(
 			error,
@@ -263,7 +263,7 @@ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *nam
 		return 0;
 	(void)error_set(
 		error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		"what is changed cannot be kept in %s: its file system (%s) cannot be of an overlay",
+		"changes cannot be kept in %s: its file system (%s) cannot hold layers of an overlay",
 		path, no);
 	error_mend(
 		error,

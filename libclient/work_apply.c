@@ -38,11 +38,11 @@ int work_hold_apply(int store, const char *id, int *ret_lock, struct yett_error 
 	    fstatat(room, "journal.closed", &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		(void)error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"an apply of the store %s ended half-way, and has still what it took out of the directory",
+			"an apply of the store %s ended half-way, and still holds files that it took out of the directory",
 			id);
 		error_mend(
 			error,
-			"complete it with yett apply --continue %s, or have it taken back with yett apply --abort %s",
+			"complete it with yett apply --continue %s, or undo it with yett apply --abort %s",
 			id, id);
 		return YETT_E_INVALID_REQUEST;
 	}
@@ -148,10 +148,10 @@ int work_leave_source(int store, const char *works, const char *id, struct yett_
 	errno = -r;
 	(void)failure_set(
 		error, YETT_E_FILE_OPERATION_FAILED, NULL,
-		"an apply of the store %s was ended, and what it has left in %s/%s cannot be removed: %m",
+		"an apply of the store %s was interrupted, and its files in %s/%s cannot be removed: %m",
 		id, ESCAPE(info.source), name);
 	error_mend(
 		error,
-		"look at what is there, which may be copies of what the store has, and remove it; discard the store then");
+		"check those files, which may be copies from the store, and remove them; then discard the store");
 	return YETT_E_FILE_OPERATION_FAILED;
 }

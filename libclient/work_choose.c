@@ -30,7 +30,7 @@ static int work_choose_not_found(const char *name, struct yett_error *error)
 	                ESCAPE(name));
 	error_mend(
 		error,
-		"the first word is a sandbox or store: yett work list tells which there are. What a sandbox changed in memory is kept in none");
+		"the first word must be a sandbox or store: yett work list lists them. Changes that are kept in memory have no store");
 	return YETT_E_NOT_FOUND;
 }
 
@@ -55,7 +55,7 @@ static int find_here(const struct yett_work_list *list, const struct yett_work *
 		return 0;
 	}
 	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-	                "nothing is kept that a sandbox changed in %s", ESCAPE(here));
+	                "no store contains changes of a sandbox in %s", ESCAPE(here));
 	error_mend(error, "name a sandbox or store: yett work list tells which there are");
 	return YETT_E_NOT_FOUND;
 }

@@ -196,7 +196,7 @@ static int walk_below(struct hiding *h, struct level *level, const char *name)
 		return 0; /* the sandbox cannot read it either */
 	if (r == -EACCES)
 		return work_hide_refuse(h, YETT_E_INVALID_REQUEST,
-		                        "it cannot be looked into for names, and a command could",
+		                        "its names cannot be read here, but a command could do so",
 		                        "chmod u+rx it");
 	if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
 		return 0; /* removed or replaced meanwhile */

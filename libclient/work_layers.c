@@ -187,7 +187,7 @@ static int fail_read(const struct layers *layers, int r, struct yett_error *erro
 	errno = -r;
 	return failure_set(
 		error, YETT_E_FILE_OPERATION_FAILED, NULL,
-		"the layers or the snapshots of the store %s are not as they were made (%m): what was changed is in its directories",
+		"the layers or snapshots of the store %s are damaged (%m): the changed files are in the store's directories",
 		layers->id);
 }
 
@@ -214,7 +214,7 @@ int layers_lock(struct layers *layers, struct yett_error *error)
 	}
 	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 	                "a snapshot of the store %s is being made or changed", layers->id);
-	error_mend(error, "wait for the end of that");
+	error_mend(error, "wait until that is done");
 	return YETT_E_INVALID_REQUEST;
 }
 

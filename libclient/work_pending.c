@@ -157,7 +157,7 @@ int pending_settle(struct layers *layers, struct yett_error *error)
 	errno = -r;
 	(void)failure_set(
 		error, YETT_E_FILE_OPERATION_FAILED, NULL,
-		"cannot put the snapshots that were taken while a sandbox worked on the store %s under what it has changed: %m",
+		"cannot move the snapshots that were taken while a sandbox used the store %s below its latest changes: %m",
 		layers->id);
 	if (r == -ENOSPC || r == -EDQUOT)
 		error_mend(

@@ -95,7 +95,7 @@ int work_find(const char *id, struct work **works, struct yett_error *error)
 	if (!info.is_complete)
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+			"the store %s has no recorded directory yet: its sandbox is still being made, or could not be made",
 			id);
 	if (info.is_earlier_boot) /* each boot may number devices anew */
 		work->device = 0;
@@ -126,7 +126,7 @@ static int compare_source(const struct work *work, int source, const char *name,
 		                ESCAPE(work->source), ESCAPE(name));
 	error_mend(
 		error,
-		"what was changed then is in the store: put that directory back where it was, or copy from there what you need");
+		"the changes are in the store: move that directory back to where it was, or copy what you need out of the store");
 	return YETT_E_INVALID_REQUEST;
 }
 
@@ -176,7 +176,7 @@ int work_reuse(struct work *work, int source, const char *name, const char *targ
 		errno = -r;
 		(void)failure_set(
 			error, YETT_E_FILE_OPERATION_FAILED, NULL,
-			"cannot use the store %s, whose \"upper\" has to be a directory of yours, and \"work\" can be removed: %m",
+			"cannot use the store %s: \"upper\" must be a directory of yours, and \"work\" must be removable: %m",
 			work->id);
 		return YETT_E_FILE_OPERATION_FAILED;
 	}

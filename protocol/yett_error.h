@@ -30,10 +30,10 @@ extern "C" {
 	X(TIMEOUT, 10, true, "the time allowed is over")                 \
 	X(INVALID_REQUEST, 11, false, "the request is invalid")          \
 	X(PERMISSION_DENIED, 12, false, "the policy does not permit it") \
-	X(BAD_SIGNATURE, 13, false, "the signature proves nothing here") \
+	X(BAD_SIGNATURE, 13, false, "the signature is not accepted")     \
 	X(UNSUPPORTED, 14, false, "this host cannot do it")              \
 	X(HELPER_UNAVAILABLE, 15, true, "the helper cannot be reached")  \
-	X(PROTOCOL, 16, false, "the peer does not keep to the protocol") \
+	X(PROTOCOL, 16, false, "the peer violates the protocol")         \
 	X(OUT_OF_MEMORY, 17, false, "there is not enough memory")
 
 enum yett_code {
@@ -74,9 +74,9 @@ enum yett_code {
 	X(TOO_LONG, 24, "too-long", "a text or a list is too long")                          \
 	X(TOO_SHORT, 25, "too-short", "a text or a list is too short")                       \
 	X(RESERVED, 26, "reserved", "a reserved part of the message is not zero")            \
-	X(WANTED_MOUNT, 27, "wanted-mount", "the profile wants a share that did not come")   \
-	X(LATER, 28, "later", "the same may be granted in a moment")                         \
-	X(WANTED_COW, 29, "wanted-cow", "the profile wants what is shared to be copy-on-write")
+	X(WANTED_MOUNT, 27, "wanted-mount", "the profile requires a share that is missing")  \
+	X(LATER, 28, "later", "the request may be granted if sent later")                    \
+	X(WANTED_COW, 29, "wanted-cow", "the profile requires shares to be copy-on-write")
 
 enum yett_reason {
 	YETT_R_NONE = 0,

@@ -149,7 +149,7 @@ int access_check(const struct access *access, const struct access_request *reque
 	if (!is_own_origin(request))
 		return error_set(
 			error, YETT_E_PERMISSION_DENIED, 0,
-			"the request comes from a page of another place: see its header Origin");
+			"the request comes from a web page of another origin: see its header Origin");
 	if (request->is_tcp && !is_bearer(access, request->authorization) &&
 	    !(has_cookie(access, request->cookies) && is_own_site(request))) {
 		*ret_status = STATUS_UNAUTHORIZED;
@@ -165,7 +165,7 @@ int access_check(const struct access *access, const struct access_request *reque
 		*ret_status = STATUS_MEDIA_TYPE;
 		(void)error_set(
 			error, YETT_E_INVALID_REQUEST, 0,
-			"the body of a request is JSON, and its header Content-Type says so");
+			"the body of a request must be JSON, with a header Content-Type for JSON");
 		error_mend(error, "send \"Content-Type: application/json\"");
 		return YETT_E_INVALID_REQUEST;
 	}

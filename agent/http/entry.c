@@ -32,7 +32,7 @@ static int http_entry_add(struct entry *entry, int fd, struct yett_error *error)
 	if (entry->count == ENTRY_MAX) {
 		(void)fd_close(fd);
 		return error_set(error, YETT_E_INVALID_REQUEST, 0,
-		                 "at most %d sockets can be listened at", ENTRY_MAX);
+		                 "cannot listen on more than %d sockets", ENTRY_MAX);
 	}
 	entry->fds[entry->count++] = fd;
 	return 0;
@@ -51,10 +51,10 @@ int entry_take(struct entry *entry, struct yett_error *error)
 		if (sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) <= 0)
 			return error_set(
 				error, YETT_E_INVALID_REQUEST, 0,
-				"descriptor %d of the service manager is no Unix stream socket that listens: TCP is had with --port",
+				"descriptor %d of the service manager is not a listening Unix stream socket; for TCP use --port",
 				fd);
 		if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-			return http_entry_fail(error, errno, "it cannot be listened at",
+			return http_entry_fail(error, errno, "cannot listen on",
 			                       "a socket of the service manager");
 		if ((r = http_entry_add(entry, fd, error)) != 0)
 			return r;
@@ -106,7 +106,7 @@ int entry_listen(struct entry *entry, const char *path, struct yett_error *error
 	if (!http_entry_clear(&address))
 		return error_set(
 			error, YETT_E_ALREADY_EXISTS, 0,
-			"there is something at %s already, and it is no socket that was left",
+			"%s exists, and is in use or not a socket that a server of yours left",
 			path);
 	mask = umask(0177);
 	r = fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
@@ -114,7 +114,7 @@ int entry_listen(struct entry *entry, const char *path, struct yett_error *error
 	if (r == 0 && (lstat(path, &entry->socket_file) < 0 || listen(fd, BACKLOG) < 0))
 		r = -errno;
 	if (r < 0)
-		return http_entry_fail(error, -r, "it cannot be listened at", path);
+		return http_entry_fail(error, -r, "cannot listen on", path);
 	entry->socket_path = strdup(path);
 	return http_entry_add(entry, steal_fd(&fd), error);
 }
@@ -132,7 +132,7 @@ int entry_listen_tcp(struct entry *entry, uint16_t port, struct yett_error *erro
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
 	    listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0)
 		return failure_set(error, YETT_E_INVALID_REQUEST, NULL,
-		                   "port %u of 127.0.0.1 cannot be listened at: %m", port);
+		                   "cannot listen on port %u of 127.0.0.1: %m", port);
 	entry->port = ntohs(address.sin_port);
 	return http_entry_add(entry, steal_fd(&fd), error);
 }

@@ -35,7 +35,7 @@ struct switched {
 
 static const struct field asked_fields[] = {
 	{"enabled", FIELD_BOOL, FIELD_REQUIRED,
-         .description = "Whether it may connect as its rules say"},
+         .description = "Whether its network rules apply; false: none"},
 	{0},
 };
 
@@ -296,7 +296,7 @@ static int network_switch_apply(const struct agent *agent, struct yett_connectio
 
 	if (!path)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE,
-		                 "there is no place to remember it");
+		                 "no home directory for the state file");
 	if ((r = network_switch_look(&switched, sandbox, error)) != 0)
 		return r;
 	is_off = json_object_get(switched.state, switched.id);
@@ -332,7 +332,7 @@ static void network_switch_answer(struct exchange *exchange, int enabled)
 		return;
 	}
 	event_log_add_refusal(exchange->agent,
-	                      enabled == 1 ? "a network, to be switched on" : "a network", &error);
+	                      enabled == 1 ? "switching a network on" : "a network", &error);
 	reply_problem(exchange, reply_status((enum yett_code)r), &error);
 }
 

@@ -16,15 +16,15 @@
 static const struct {
 	const char *status, *description;
 } refusals[] = {
-	{"400", "The request is none"},
-	{"401", "By TCP: the token is missing or another one"},
+	{"400", "Invalid request"},
+	{"401", "Over TCP: the token is missing or wrong"},
 	{"403", "The policy does not permit it, or the request comes from elsewhere"},
 	{"404", "There is no such sandbox, execution or file"},
-	{"408", "The request took longer than 30 seconds to come"},
+	{"408", "The request took too long to arrive"},
 	{"413", "The body is larger than 10 MiB"},
 	{"415", "The body is not said to be JSON"},
 	{"501", "This host, or Yett, cannot do it"},
-	{"503", "The helper, or room, is missing just now"},
+	{"503", "The helper or a resource is not available"},
 };
 
 static json_t *content(const char *type, json_t *schema)
@@ -56,7 +56,7 @@ static json_t *describe_operation(const struct operation *operation)
 {
 	json_t *answer =
 		json_pack("{s:s, s:o}", "description",
-	                  "It was done; or what was run failed, which the answer tells", "content",
+	                  "Done; or the program that was run failed: see the answer", "content",
 	                  content("application/json", fields_schema(operation->answered)));
 
 	return json_pack("{s:s, s:s, s:s, s:{s:b, s:o}, s:o}", "operationId", operation->name,
@@ -143,7 +143,7 @@ void openapi_answer(struct exchange *exchange)
 			"{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:{s:o}, s:{s:{s:s, s:s}}}, s:[{}, {s:[]}]}",
 			"openapi", "3.1.0", "info", "title", "Yett", "version", YETT_VERSION,
 			"description",
-			"Runs code and commands in sandboxes. By the Unix socket who asks is known; by TCP it takes the token.",
+			"Runs code and commands in sandboxes. A client of the Unix socket needs no token; over TCP it does.",
 			"paths", describe_paths(), "components", "schemas", "Problem", schema,
 			"securitySchemes", "token", "type", "http", "scheme", "bearer", "security",
 			"token"));

@@ -48,17 +48,17 @@ static void http_serve_print_usage(FILE *to)
 	(void)fputs(
 		"Usage: yett serve [--listen PATH] [--port N] [--token-file PATH] [--request-time SECONDS]\n"
 		"                  [--idle-exit SECONDS]\n\n"
-		"Serves the operations by HTTP to programs of yours, and the page to look at to your browser, until it is ended.\n\n"
-		"      --listen PATH       listen at a Unix socket that only you can use; without it and --port at the one that the service\n"
-		"                          manager gave, or $XDG_RUNTIME_DIR/yett/serve.sock\n"
-		"      --port N            listen at port N of 127.0.0.1, too; 0: one that the kernel chooses. Who asks there shows a token;\n"
-		"                          what is printed is a URL that lets one browser in\n"
+		"Serves the operations over HTTP to your programs, and a web page to your browser, until a signal ends the server.\n\n"
+		"      --listen PATH       listen on this Unix socket, which only you can use; default without --port: that of the service\n"
+		"                          manager, or $XDG_RUNTIME_DIR/yett/serve.sock\n"
+		"      --port N            also listen on port N of 127.0.0.1; 0: the kernel chooses. Clients of the port need a token;\n"
+		"                          the printed URL lets one browser in\n"
 		"      --token-file PATH   where that token is written to; without it $XDG_RUNTIME_DIR/yett/serve.token\n"
 		"      --request-time SECONDS\n"
-		"                          how long a request may take to come, with its body; 30 without it\n"
-		"      --idle-exit SECONDS end when nobody was connected, and nothing ran, for so long; 0: never. Where the service manager\n"
-		"                          started it, 300 without it\n\n"
-		"SIGUSR1 has it print another URL.\n",
+		"                          how long a request and its body may take to arrive; default 30\n"
+		"      --idle-exit SECONDS end after so long without a connection or a running program; 0: never. If the service manager\n"
+		"                          started the server, default 300\n\n"
+		"SIGUSR1 prints another URL.\n",
 		to);
 }
 

@@ -294,7 +294,8 @@ void v1_output(struct exchange *exchange)
 
 	if (!execution) {
 		reply_refuse(exchange, MHD_HTTP_NOT_FOUND, YETT_E_NOT_FOUND,
-		             "there is no execution %.32s, or it is forgotten", exchange->rest);
+		             "no execution %.32s: wrong id, or its record was dropped",
+		             exchange->rest);
 		return;
 	}
 	if ((stream = calloc(1, sizeof *stream))) {

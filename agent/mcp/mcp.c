@@ -13,11 +13,11 @@
 
 /* Instructions for the model; the description of the bounds is appended. */
 static const char general[] =
-	"Yett runs commands and code in sandboxes that a policy of this computer's administrator bounds. Without \"sandbox\" a call has a "
-	"fresh sandbox of its own, of which nothing is left afterwards (but run_code with mode \"kept\" makes one that stays, and answers "
-	"its id); to keep files or state between calls, make one with "
+	"Yett runs commands and code in sandboxes, within the policy of this computer's administrator. Without \"sandbox\" a call gets a "
+	"new sandbox, which is removed afterwards (but run_code with mode \"kept\" makes a sandbox that stays, and answers with "
+	"its id); to keep files or state between calls, make a sandbox with "
 	"sandboxes {\"action\": \"make\"} and name it in each call. A program that fails is an ordinary result; an error is a refusal, and "
-	"says which rule refuses and what would have to change. What takes longer than 45 seconds is answered as \"running\" with an "
+	"says which rule refuses and what would have to change. A call that takes longer than 45 seconds is answered as \"running\" with an "
 	"\"id\": ask wait_command for the rest. Of a long output the first and last part is shown; read_file gives the rest.";
 
 /* NULL: no memory. */

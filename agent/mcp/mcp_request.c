@@ -43,7 +43,7 @@ static int mcp_request_admit(struct mcp_request *request, struct mcp_refusal *re
 	if (stream->pending > MCP_REQUESTS_MAX || stream->waiting > MCP_WAITING_MAX)
 		return mcp_rpc_refuse(
 			refusal, MCP_INTERNAL_ERROR,
-			"too much was asked for at once; ask again when other requests were answered");
+			"too many requests in progress; send this again after answers to others");
 	r = mcp_revision_of(request->message, stream->headers, stream->agreed, &request->is_modern,
 	                    refusal);
 	if (r != 0)
@@ -227,7 +227,7 @@ bool mcp_request_is_first_page(struct mcp_request *request)
 	if (!json_object_get(request->params, "cursor"))
 		return true;
 	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS,
-	                     "there is no such \"cursor\": all comes on the first page");
+	                     "unknown \"cursor\": the first page has everything");
 	mcp_request_refuse(request, &refusal);
 	return false;
 }

@@ -130,9 +130,10 @@ static void file_is_read(struct call *call, void *data)
 		refuse_read(request, is_missing(call) ? missing_code(request) : MCP_INTERNAL_ERROR,
 		            error->message, problem_json(error));
 	else if (field_number(answer, "length", 0) < field_number(answer, "size", 0))
-		refuse_read(request, MCP_INTERNAL_ERROR,
-		            "this is more than a resource may be: read_file gives it in parts",
-		            NULL);
+		refuse_read(
+			request, MCP_INTERNAL_ERROR,
+			"the file is too large for a resource: use read_file to read parts of it",
+			NULL);
 	else
 		mcp_request_answer(
 			request,
@@ -260,7 +261,7 @@ void mcp_resources_templates(struct mcp_request *request)
 		{SCHEME "{sandbox}{+path}", "file",
 	         "A file of a sandbox, by its absolute path; a directory where that ends with a slash"},
 		{SCHEME OF_RUNS "/{id}/{output}", "output",
-	         "What an execution wrote: stdout, stderr, or output, which is both"},
+	         "The output of an execution: stdout, stderr, or output, which is both"},
 	};
 	json_t *list;
 

@@ -91,8 +91,7 @@ static int refuse_meta(const char *member, struct mcp_refusal *refusal)
 static int refuse_header(const char *header, struct mcp_refusal *refusal)
 {
 	return mcp_rpc_refuse(refusal, MCP_HEADER_MISMATCH,
-	                      "the header %s says something else than the body, or is missing",
-	                      header);
+	                      "the header %s is missing, or differs from the body", header);
 }
 
 /* Whether a header has the value `text`, plain or encoded in base64. */

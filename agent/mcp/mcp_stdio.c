@@ -173,7 +173,7 @@ static void mcp_stdio_go_on(struct stdio *stdio)
 	if (stdio->stream && !stdio->output.is_lost)
 		mcp_stdio_take_lines(stdio);
 	if (stdio->output.is_lost && stdio->stream)
-		(void)fprintf(stderr, "yett mcp: nobody reads what is answered\n");
+		(void)fprintf(stderr, "yett mcp: nobody reads standard output\n");
 	if (!stdio->stream || stdio->output.is_lost)
 		mcp_stdio_finish(stdio, stdio->output.is_lost ? 1 : 0);
 	else if (stdio->has_ended && !mcp_stdio_is_full(stdio))
@@ -310,10 +310,10 @@ static void mcp_stdio_print_usage(FILE *to)
 {
 	(void)fputs(
 		"Usage: yett mcp [--patience DUR]\n\n"
-		"Answers a host of models (an editor, a chat program, an agent) by the Model Context Protocol: messages of JSON-RPC come by the\n"
-		"standard input, one a line, and are answered on the standard output. When the input ends, what was begun for it is ended, too.\n\n"
-		"      --patience DUR   answer what takes longer as running, to be asked about again; 45s without this option\n\n"
-		"A host is told to run `yett mcp`: see docs/agents.md.\n",
+		"Serves the Model Context Protocol to a host (an editor, a chat program, an agent): reads JSON-RPC messages from\n"
+		"standard input, one a line, and answers on standard output. When the input ends, the programs that were started for the host end, too.\n\n"
+		"      --patience DUR   answer a call that takes longer as running, for wait_command to continue; default 45s\n\n"
+		"Configure the host to run `yett mcp`: see docs/agents.md.\n",
 		to);
 }
 

@@ -165,7 +165,7 @@ static void take_batch(struct mcp_stream *stream, json_t *messages, size_t size)
 	if (!mcp_revision_has_batches(stream->agreed) || count == 0 || count > MCP_REQUESTS_MAX) {
 		(void)mcp_rpc_refuse(
 			&refusal, MCP_INVALID_REQUEST,
-			"a message is an object; lists of 1 to %d of them are of revision 2025-03-26 only",
+			"a message must be an object; only revision 2025-03-26 allows lists of 1 to %d messages",
 			MCP_REQUESTS_MAX);
 		mcp_stream_refuse(stream, NULL, NULL, &refusal);
 		json_decref(messages);

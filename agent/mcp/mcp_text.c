@@ -35,8 +35,8 @@ static void put_status(FILE *to, const json_t *answer)
 	bool is_fine = strcmp(status, "completed") == 0 || !*status;
 
 	if (strcmp(status, "running") == 0 || strcmp(status, "pending") == 0)
-		(void)fprintf(to, "[%s: wait_command {\"id\": \"%s\"} tells how it goes on]\n",
-		              status, text_in(answer, "id"));
+		(void)fprintf(to, "[%s: wait_command {\"id\": \"%s\"} returns the rest]\n", status,
+		              text_in(answer, "id"));
 	else if (!is_fine)
 		(void)fprintf(to, "[%s%s%s]\n", status, *why ? ": " : "", why);
 }

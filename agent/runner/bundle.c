@@ -111,7 +111,7 @@ static int check_against_others(const struct bundle *bundle, const char *name,
 
 	if (bundle->code && (meets(name, bundle->file) || meets(bundle->file, name)))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "files: '%.80s' is what the code itself is called", name);
+		                 "files: '%.80s' is the file name of the code itself", name);
 	json_object_foreach(files, other, value)
 	{
 		if (strcmp(name, other) != 0 && meets(name, other))
@@ -132,7 +132,7 @@ int bundle_check(const struct bundle *bundle, struct yett_error *error)
 
 	if (bundle->code && !*bundle->code)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "code: there is none in it");
+		                 "code: the text is empty");
 	if (bundle->code && strlen(bundle->code) > BUNDLE_CODE_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "code: it is longer than %d bytes", BUNDLE_CODE_MAX);
@@ -147,10 +147,9 @@ int bundle_check(const struct bundle *bundle, struct yett_error *error)
 			return r;
 	}
 	if (bytes > BUNDLE_BYTES_MAX)
-		return error_set(
-			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-			"files: together they are longer than %d bytes: write_file takes more",
-			BUNDLE_BYTES_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "files: more than %d bytes together: use write_file for more",
+		                 BUNDLE_BYTES_MAX);
 	return 0;
 }
 

@@ -311,7 +311,7 @@ static void driver_settle(struct driver *driver)
 	if (!json_is_object(outcome)) {
 		json_decref(outcome);
 		outcome = json_pack("{s:i, s:s}", "status", 1, "error",
-		                    "what came of the code was lost");
+		                    "the result of the code was lost");
 	}
 	fill_result(driver, outcome);
 	driver->has_answered = true;

@@ -127,10 +127,9 @@ static void fail_for_language(struct execution *execution)
 		                language->name, bundle_of(run)->interpreter);
 		error_mend(&error, "\"interpreters\" in the settings, ~/.config/yett/agent.json");
 	} else {
-		(void)error_set(
-			&error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-			"%s is not installed: in the sandbox there is no %s that can be executed",
-			language->name, language->probe[0]);
+		(void)error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                "%s is not installed: the sandbox has no executable %s",
+		                language->name, language->probe[0]);
 		error_mend(&error, "apt install %s", language->package);
 	}
 	(void)snprintf(execution->why, sizeof execution->why, "%s is not installed: apt install %s",
@@ -350,8 +349,8 @@ static void lose_piece(struct execution *execution, bool is_new)
 	status = execution_judge(execution, EXECUTION_RUN);
 	length = strlen(execution->why);
 	(void)snprintf(execution->why + length, sizeof execution->why - length,
-	               "%s, and what was kept is gone",
-	               length > 0 ? "" : "it ended the program that runs it");
+	               "%s; the kept state is lost",
+	               length > 0 ? "" : "the code ended its interpreter");
 	execution_end(execution, status, phase->error.code ? &phase->error : NULL);
 }
 

@@ -16,26 +16,26 @@ const struct field runner_asked[] = {
          "python, javascript, typescript, bash, go, rust, c, c++, java, ruby, perl, php or lua; usual short names will do"},
 	{"code", FIELD_TEXT, FIELD_NULLABLE, 1, BUNDLE_CODE_MAX, "The program"},
 	{"files", FIELD_MAP, FIELD_NULLABLE, 0, BUNDLE_FILES_MAX,
-         "Further files by their names below the directory of the program: {\"data/a.csv\": TEXT}. Sources are compiled with it"},
+         "Further files, by path below the directory of the program: {\"data/a.csv\": TEXT}. Source files are compiled with the program"},
 	{"args", FIELD_TEXTS, FIELD_NULLABLE, 0, 256, "Arguments of the program"},
 	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = modes, .fallback = "\"fresh\"",
          .description =
-                 "kept: variables and functions are there in the next call with the same sandbox, as in a notebook, and the last "
-                 "expression's value is answered; python and javascript. Without sandbox one is made, which stays: its id is answered, "
-                 "for the next call to name it, and for sandboxes to end it"},
+                 "kept: variables and functions stay for the next call with the same sandbox, as in a notebook, and the answer has the "
+                 "value of the last expression; python and javascript. Without sandbox the call makes one that stays; the answer has its id, "
+                 "for the next call, and for the operation sandboxes to end it"},
 	{"cwd", FIELD_TEXT, FIELD_NULLABLE, 1, 4095,
-         "The directory that it starts in: absolute, inside. Without it that of the program"},
+         "The working directory: absolute, inside the sandbox. Default: that of the program"},
 	OP_RUN_FIELDS,
 	{"background", FIELD_BOOL, FIELD_NULLABLE,
-         .description = "Answer at once, while it runs; wait_command tells the rest",
+         .description = "Answer at once; wait_command returns the output and the end",
          .fallback = "false"},
 	{"metadata", FIELD_MAP, FIELD_NULLABLE, 0, 16,
          "KEY: value, 1 KiB in all; given back with the answer", .bytes = 1024},
 	{"ensure", FIELD_BOOL, FIELD_NULLABLE,
-         .description = "Run nothing, and tell the language's version, or which package is missing",
+         .description = "Run nothing; return the language's version, or the missing package",
          .fallback = "false"},
 	{"image", FIELD_TEXT, FIELD_NULLABLE, 1, 255,
-         "An image that has the language: this cannot be had yet, and is refused"},
+         "An image that has the language: not supported yet, and refused"},
 	SANDBOX_REQUEST_FIELDS,
 	{0},
 };
@@ -107,7 +107,7 @@ static int check_mode(const struct runner_ask *ask, struct yett_error *error)
 	if (field_get(ask->asked, "image")) {
 		(void)error_set(
 			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-			"image: a sandbox cannot be made of an image yet; %s comes from packages of the host",
+			"image: images are not supported yet; install %s as a package on the host",
 			language->name);
 		error_mend(error, "apt install %s", language->package);
 		return YETT_E_UNSUPPORTED;
@@ -118,7 +118,7 @@ static int check_mode(const struct runner_ask *ask, struct yett_error *error)
 	if (ask->mode == RUNNER_KEPT && !language->kept)
 		return error_set(
 			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-			"mode: nothing is kept between calls in %s, only in python and javascript",
+			"mode: kept is not supported for %s, only for python and javascript",
 			language->name);
 	if (cwd && cwd[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,

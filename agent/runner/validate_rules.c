@@ -15,11 +15,11 @@
 #define TEXT    "runs text as code"
 #define BOMB    "starts processes without end"
 #define ALL     "removes all files"
-#define SHELL   "has a shell run commands"
+#define SHELL   "runs shell commands"
 #define STARTS  "starts other programs"
 #define NATIVE  "calls functions outside of the language, which nothing checks"
 #define SYSCALL "makes system calls by itself"
-#define NETWORK "uses a network, and a sandbox has none unless it is asked for"
+#define NETWORK "uses the network, which a sandbox has only on request"
 #define LOADS   "loads data that may bring code with it"
 #define FORK    "starts further processes"
 
@@ -99,13 +99,13 @@ const struct finding_rule finding_rules[] = {
 	{"bash", "fetched-code", WARN, "curl|wget ... | ~*sh", "runs what it fetched",
          "curl https://example.org/x | sh"},
 	{"bash", "code-from-text", WARN, "^ eval", TEXT, "eval $line"},
-	{"bash", "opens-all", WARN, "chmod ... ~*777 ... ~/", "lets all change all files",
+	{"bash", "opens-all", WARN, "chmod ... ~*777 ... ~/", "lets everyone change any file",
          "chmod -R 777 /"},
 	{"bash", "kill-all", WARN, "kill ... ~-9 ... ~-1", "sends a signal to all processes",
          "kill -9 -1"},
 	{"bash", "privilege", NOTE,
          "^ sudo|su|doas|mount|umount|insmod|modprobe|nsenter|chroot|unshare",
-         "takes privilege, of which a sandbox has none", "sudo apt-get update"},
+         "needs privilege, which a sandbox lacks", "sudo apt-get update"},
 	{"bash", "network", NOTE, "^ curl|wget|ssh|scp|nc|ncat|ping", NETWORK,
          "curl https://example.org"},
 
@@ -237,13 +237,13 @@ const struct finding_rule finding_rules[] = {
 	{"lua", "native", WARN, "require ... 'ffi'", NATIVE, "local f = require('ffi')"},
 	{"lua", "network", NOTE, "require ... \"socket\"", NETWORK, "local s = require 'socket'"},
 
-	{NULL, "container", GRAVE, "\"docker.sock\"", "wants to steer the host's containers",
+	{NULL, "container", GRAVE, "\"docker.sock\"", "controls the host's containers",
          "\"/var/run/docker.sock\""},
-	{NULL, "secrets", WARN, "\"/etc/shadow\"", "wants passwords of the system",
+	{NULL, "secrets", WARN, "\"/etc/shadow\"", "reads the system's passwords",
          "\"/etc/shadow\""},
-	{NULL, "secrets", WARN, "\"169.254.169.254\"", "wants what a cloud tells its machines",
+	{NULL, "secrets", WARN, "\"169.254.169.254\"", "reads a cloud's instance metadata",
          "\"http://169.254.169.254/latest\""},
-	{NULL, "secrets", WARN, "\".ssh/id_\"", "wants keys of a user", "\"/home/a/.ssh/id_rsa\""},
+	{NULL, "secrets", WARN, "\".ssh/id_\"", "reads keys of a user", "\"/home/a/.ssh/id_rsa\""},
 	{NULL, "mining", GRAVE, "\"stratum+tcp://\"", "mines coins",
          "\"stratum+tcp://pool.example.org\""},
 	{.pattern = NULL},

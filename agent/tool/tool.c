@@ -50,11 +50,11 @@ static void tool_print_usage(FILE *to)
 	(void)fputs(
 		"Usage: yett tool [--lines] [OPERATION]\n\n"
 		"Reads a request as one JSON object from the standard input, and prints the answer as another. Without OPERATION its member\n"
-		"\"operation\" says what is asked for, and the others are the arguments.\n\n"
+		"\"operation\" names the operation, and the other members are the arguments.\n\n"
 		"      --lines  a request on each line, and an answer on each line, until the input ends\n"
 		"      --list   print the operations and the settings, with their JSON Schemas\n\n"
-		"Exit status: 0 done, 1 the program that was run has failed, 2 the request is wrong, 3 the policy refuses it, 4 the time was over,\n"
-		"5 something named is not there, 6 this cannot be had here, 7 the helper is not available, 8 cancelled.\n\nOperations:\n",
+		"Exit status: 0 done, 1 the program that was run has failed, 2 the request is wrong, 3 the policy refuses it, 4 the time limit was reached,\n"
+		"5 something named does not exist, 6 not supported here, 7 the helper is not available, 8 cancelled.\n\nOperations:\n",
 		to);
 	for (const struct operation *operation = operations; operation->name; operation++)
 		(void)fprintf(to, "  %-13s %s\n", operation->name, operation->title);
@@ -128,7 +128,7 @@ static void tool_ask(struct tool *tool, const char *text, size_t length)
 	if (!json_is_object(request)) {
 		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MALFORMED,
 		                "the request is no JSON object: %.150s",
-		                request ? "it is something else" : where.text);
+		                request ? "another JSON type" : where.text);
 		tool_refuse(tool, &error);
 		json_decref(request);
 		return;

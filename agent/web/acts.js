@@ -55,13 +55,13 @@ function confirm(title, text, yes) {
 	return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), {once: true}));
 }
 
-const DONE = {pause: "stands still.", resume: "goes on.", kill: "runs no command any more.", end: "was ended."};
+const DONE = {pause: "is paused.", resume: "is running.", kill: "has no commands left.", end: "was ended."};
 
 /* Does `action` to a sandbox; "end" only if the person confirms it. */
 export async function act(action, sandbox) {
 	const name = nameOf(sandbox);
 
-	if (action === "end" && !await confirm(`End ${name}?`, "All that runs in it is killed, and what it holds is lost, but for shared directories.", "End it"))
+	if (action === "end" && !await confirm(`End ${name}?`, "All processes in the sandbox are killed, and its files are lost, except in shared directories.", "End it"))
 		return;
 	if (await attempt("sandboxes", {action, sandbox: sandbox.id}, `${name}: ${action}`))
 		tell(`${name} ${DONE[action]}`);

@@ -176,7 +176,7 @@ function setUpKeys() {
 const STATES = {
 	connecting: ["Connecting", null],
 	connected: ["Connected", null],
-	lost: ["Not connected", "The server does not answer. What is shown is from before; it is asked again until it does."],
+	lost: ["Not connected", "The server does not answer. The page shows old data, and retries until the server answers."],
 	expired: ["Not known here", "The server does not know this browser any more. Open the address that `yett serve` prints."],
 };
 
@@ -184,7 +184,7 @@ let state = "connecting";
 
 function showState() {
 	const [word, away] = STATES[state];
-	const text = away ?? (store.problem ? "Sandboxes cannot be asked about: " + problemLine(store.problem) : null);
+	const text = away ?? (store.problem ? "Cannot get the list of sandboxes: " + problemLine(store.problem) : null);
 
 	setText(find("#connection"), word);
 	find("#connection").className = "connection " + state;

@@ -140,9 +140,9 @@ const DENIED = {
 	denied: (event) => ({what: joined("System call " + (event.subject ?? "of a number without name"), times(event.count)), why: "The profile's rules for system calls forbid it"}),
 	blocked: (event) => ({what: joined("Connection to " + event.subject, times(event.count))}),
 	refused: (event) => ({what: event.text, why: event.error.rule ? event.error.message : problemLine(event.error), rule: event.error.rule, place: placeOf(event.error)}),
-	full: (event) => ({what: joined("Connection to " + event.subject, times(event.count)), why: "There are as many as there may be"}),
-	"forks-refused": (event) => ({what: joined("Another process", times(event.count)), why: "There are as many as there may be"}),
-	oom: (event) => ({what: joined("Memory", event.count > 1 && `${event.count} processes were killed`), why: "There is no more for this sandbox"}),
+	full: (event) => ({what: joined("Connection to " + event.subject, times(event.count)), why: "The maximum number is reached"}),
+	"forks-refused": (event) => ({what: joined("Another process", times(event.count)), why: "The maximum number is reached"}),
+	oom: (event) => ({what: joined("Memory", event.count > 1 && `${event.count} processes were killed`), why: "The memory limit is reached"}),
 };
 
 export const isDenied = (kind) => Object.hasOwn(DENIED, kind);

@@ -65,8 +65,8 @@ export function showEvents() {
 	showKinds();
 	find("#events").hidden = events.length === 0;
 	find("#events-empty").hidden = events.length > 0;
-	setText(find("#events-empty"), store.events.length > 0 ? "None of the events is like this." :
-		"Nothing has happened since the server was started. What happens is listed here as it does.");
+	setText(find("#events-empty"), store.events.length > 0 ? "No event matches the filter." :
+		"No events since the server was started. New events are listed here as they happen.");
 	reconcile(find("#events tbody"), events, (event) => event.key, (event) => eventRow(event, true), nameSandboxes);
 }
 

@@ -24,12 +24,12 @@ export class Watch {
 		this.kill = make("button", {type: "button", class: "danger", onclick: () => this.killIt()}, "Kill");
 		this.asked = make("pre", {class: "asked"});
 		this.output = make("pre", {class: "output", tabindex: "0", role: "log", "aria-label": "Output", "aria-live": "off"});
-		this.cut = make("p", {class: "cut", hidden: true}, "What it wrote before is left out here; read_file has it.");
+		this.cut = make("p", {class: "cut", hidden: true}, "Earlier output is left out here; read_file has it.");
 		this.problem = make("div", {class: "below"});
 		this.input = make("input", {"aria-label": "Input for it", placeholder: "Input, a line", spellcheck: "false", autocomplete: "off"});
 		this.inputLine = make("form", {class: "input-line", onsubmit: (event) => this.send(event)},
 			this.input, make("button", {type: "submit"}, "Send"),
-			make("button", {type: "button", title: "It reads the end of its input", onclick: () => this.endInput()}, "End input"));
+			make("button", {type: "button", title: "Close its standard input", onclick: () => this.endInput()}, "End input"));
 		fill(place, make("div", {class: "panel"},
 			make("div", {class: "watch-head"}, this.status, this.facts, make("div", {class: "actions small"}, this.kill)),
 			this.asked, this.cut, this.output, this.inputLine), this.problem);

@@ -707,11 +707,10 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	if (r != 0)
 		return r;
 	supervisor_start_sweep(l->host);
-	log_line(
-		LOG_LEVEL_INFO, "ready, %zu profiles%s", l->policy->profiles_count,
-		l->host->by_port
-			? "; no BPF can be used, so connections are caught at the ports of rules alone"
-			: "");
+	log_line(LOG_LEVEL_INFO, "ready, %zu profiles%s", l->policy->profiles_count,
+	         l->host->by_port
+	                 ? "; BPF is not available, so networks can use only ports that rules name"
+	                 : "");
 	notify_send(&l->notify, "READY=1");
 	listener_loop(l);
 	notify_send(&l->notify, "STOPPING=1");

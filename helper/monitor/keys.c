@@ -22,7 +22,8 @@ static bool monitor_keys_is_in_file(int directory, const char *file, const char 
 
 	if (fd < 0 || !is_administrators(fd, S_IFREG, &st)) {
 		log_line(LOG_LEVEL_WARNING,
-		         "key %s left out: not a regular file of the administrator's alone", file);
+		         "key %s ignored: not a regular file that only the administrator can write",
+		         file);
 		return false;
 	}
 	n = read(fd, text, sizeof text);

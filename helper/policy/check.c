@@ -33,9 +33,9 @@ static const char *rename_problem(const char *path, bool is_directory, uid_t own
 		if (path[length] == '\0')
 			return is_directory && !S_ISDIR(st.st_mode) ? "is not a directory" : NULL;
 		if (!S_ISDIR(st.st_mode))
-			return "leads through a file";
+			return "goes through a file";
 		if ((st.st_uid != 0 && st.st_uid != owner) || (st.st_mode & (S_IWGRP | S_IWOTH)))
-			return "lies in a directory that others can write, who could put something else in its place";
+			return "is in a directory that others can write, so that they could replace it";
 	}
 }
 

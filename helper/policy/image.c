@@ -226,7 +226,7 @@ int image_load(int fd, struct policy **ret_policy, struct yett_error *error)
 	struct stat st;
 	size_t size;
 	int r = error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
-	                  "yett-policy gave an answer that cannot be");
+	                  "yett-policy sent an invalid answer");
 
 	/* Sealing fails as long as a process has a writable mapping of the pages. fcntl(2) */
 	if (!policy ||

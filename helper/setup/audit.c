@@ -67,7 +67,7 @@ int audit_await(const struct setup_host *host, int socket, struct yett_error *er
 	closing_fd(socket);
 	if (answer == 0)
 		return 0;
-	log_line(LOG_LEVEL_WARNING, "there is no audit record of what was asked: %s",
+	log_line(LOG_LEVEL_WARNING, "no audit record of the request could be written: %s",
 	         strerror(answer));
 	if (host->policy->audit == POLICY_AUDIT_REQUIRED)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,

@@ -52,7 +52,7 @@ int setup_host_open(const struct policy *policy, const char *libexec,
 	if (access("/proc/thread-self/children", F_OK) < 0) /* for setup_is_busy() */
 		return error_set(
 			error, YETT_E_UNSUPPORTED, 0,
-			"/proc does not tell the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
+			"/proc does not list the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
 	memset(host->programs, -1, sizeof host->programs);
 	host->reserve = RESERVE_HOST_NONE;
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);

@@ -368,7 +368,7 @@ static int setup_check_devices(const struct setup *setup, const struct plan *pla
 			    faccessat(AT_FDCWD, devices->items[i], R_OK | W_OK, AT_EACCESS) < 0)
 				_exit(error_set(
 					&setup->shared->error, YETT_E_PERMISSION_DENIED, 0,
-					"no sandbox of uid %u gets the device %s, which it may not read and write outside",
+					"uid %u cannot have the device %s in a sandbox, lacking read and write access outside",
 					plan->caller_uid, devices->items[i]));
 		_exit(0);
 	}

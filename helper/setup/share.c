@@ -188,7 +188,7 @@ int share_check(struct share_protected *protected_paths, const struct plan *plan
 	if (share_is_protected(fd, ret_stat, protected_paths))
 		return error_set(
 			error, YETT_E_SECURITY_VIOLATION, 0,
-			"the share for %s is, or holds, a runtime directory: its sockets lead out",
+			"the share for %s is, or contains, a runtime directory: its sockets reach the host",
 			target);
 	if (share_is_allowed(fd, ret_stat, rules))
 		return 0;
@@ -262,7 +262,7 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 	r = share_check(sharing->protected_paths, sharing->plan, fd, step, &asked, error);
 	if (r == 0 && step->layer == PLAN_LAYER_STORE && lies_in_source(sharing, fd))
 		r = error_set(error, YETT_E_INVALID_REQUEST, 0,
-		              "the store for %s lies in what is to be copy-on-write", target);
+		              "the store for %s is inside its copy-on-write share", target);
 	if (r != 0)
 		return r;
 	tree = open_tree(fd, "",
@@ -526,7 +526,7 @@ static void __attribute__((noreturn)) share_share(struct sharing *sharing, int c
 	}
 	if (r < 0)
 		r = error_set(&shared->error, YETT_E_INIT_FAILED, 0,
-		              "what is to be shared cannot be cloned: %s", strerror(-r));
+		              "the shares cannot be cloned: %s", strerror(-r));
 	/* set before init sees the end of the socket */
 	shared->result = r;
 	_exit(1);

@@ -161,7 +161,7 @@ static int take_session(struct yett_error *error)
 		return 0;
 	return error_set(
 		error, YETT_E_UNSUPPORTED, 0,
-		"it must be started in a session without a terminal, or lead no group of processes");
+		"the helper must be started in a session without a terminal, or not lead a process group");
 }
 
 /*

@@ -338,7 +338,7 @@ static int life_act(struct life *life, size_t i, const struct supervisor_request
 		                                        : life->setup->last.rules;
 		return notify(&life->holders[i], NOTICE_DONE, 0, memory) < 0
 		               ? error_set(error, YETT_E_RESOURCE_LIMIT, 0,
-		                           "what is asked for cannot be handed over now")
+		                           "the plan or the rules cannot be sent now")
 		               : 0;
 	case MANAGE_NETWORK:
 		return change_network(life, request->changes, fd, error);

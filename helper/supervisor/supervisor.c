@@ -134,7 +134,7 @@ static int check_scope(const struct setup *setup, const struct plan *plan, uint3
 		return 0;
 	return error_set(
 		error, YETT_E_UNSUPPORTED, 0,
-		"the network host takes Landlock of version 6 (Linux 6.12), of which %u is in force, or SELinux, which enforces",
+		"the network host needs Landlock version 6 (Linux 6.12), and version %u is in force; or SELinux in enforcing mode",
 		landlock_abi);
 }
 
@@ -323,7 +323,7 @@ static bool supervisor_give_up(struct setup *setup, struct setup_order *order, i
 	if (created->code == 0 &&
 	    frame_send(socket, &is_planned, sizeof is_planned, &order->memory, 1, 0) < 0)
 		created->code = error_set(&created->error, YETT_E_INIT_FAILED, 0,
-		                          "the plan cannot be told");
+		                          "the plan cannot be sent");
 	if (created->code != 0)
 		(void)!frame_send(socket, created, sizeof *created, &order->memory, 1, 0);
 	setup_drop_order(order);

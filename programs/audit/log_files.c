@@ -244,8 +244,8 @@ static int find_segment(struct writer *writer)
 		return 0;
 	writer->has_lost = true;
 	writer->lost_bytes = writer->size = writer->end = writer->state.size;
-	copy_say(COPY_WARNING, "segment %u is not there any more, or not all of it: %s",
-	         writer->state.segment, strerror(-r));
+	copy_say(COPY_WARNING, "segment %u is missing or truncated: %s", writer->state.segment,
+	         strerror(-r));
 	files->segment = fd_close(files->segment);
 	return 0;
 }

@@ -205,7 +205,7 @@ static void check_former(struct verify *v, const struct verify_segment *segment)
 	     !audit_verify_is_same(v->unchecked_mac, segment->before.mac, sizeof v->unchecked_mac)))
 		report_finding(
 			v, VERIFY_WRONG,
-			"the chain before it is another one than it says, or ended otherwise");
+			"the previous chain is not the one named here, or ended differently");
 	if (v->sync != VERIFY_IN_STEP || !segment->has_before)
 		return;
 	if (!audit_verify_is_same(former->id, segment->before.id, sizeof former->id) ||
@@ -214,7 +214,7 @@ static void check_former(struct verify *v, const struct verify_segment *segment)
 	    !audit_verify_is_same(former->mac, segment->before.mac, sizeof former->mac))
 		report_finding(
 			v, VERIFY_WRONG,
-			"the chain before it did not end as it says: records are missing at its end");
+			"the previous chain did not end as recorded here: its last records are missing");
 }
 
 static void note_kind(struct verify *v, const struct verify_segment *segment)
@@ -309,18 +309,17 @@ static void report_trouble(struct verify *v, struct trouble *trouble, uint64_t e
 
 	v->line = trouble->first;
 	if (trouble->seq > expected)
-		report_finding(
-			v, VERIFY_WRONG,
-			"records %llu to %llu are missing before this one, or something in their place was written",
-			(unsigned long long)expected, (unsigned long long)(trouble->seq - 1));
-	else if (trouble->lines == 1)
 		report_finding(v, VERIFY_WRONG,
-		               "this is not what was written (record %llu was to come)",
+		               "records %llu to %llu are missing before this one, or were replaced",
+		               (unsigned long long)expected,
+		               (unsigned long long)(trouble->seq - 1));
+	else if (trouble->lines == 1)
+		report_finding(v, VERIFY_WRONG, "this line was changed (record %llu was expected)",
 		               (unsigned long long)expected);
 	else
 		report_finding(
 			v, VERIFY_WRONG,
-			"this and what follows, %zu lines, are not what was written (record %llu was to come)",
+			"this and the following lines, %zu in all, were changed (record %llu was expected)",
 			trouble->lines, (unsigned long long)expected);
 	v->line = line;
 	*trouble = (struct trouble){0};
@@ -383,7 +382,7 @@ static size_t line_length(const char *bytes, size_t size, size_t at)
 
 static void note_truncated(struct verify *v, const char *bytes, size_t at, size_t after)
 {
-	report_finding(v, VERIFY_NOTE, "%zu bytes are torn, as the record after them says",
+	report_finding(v, VERIFY_NOTE, "%zu bytes are a truncated record, as the next record says",
 	               after - at - 1);
 	for (; at < after; at++)
 		v->line += bytes[at] == '\n';
@@ -442,9 +441,8 @@ static void pass_over(struct verify *v, uint32_t number, bool is_last)
 	if (is_last)
 		v->empty = number;
 	else
-		report_finding(
-			v, VERIFY_WRONG,
-			"this is no first record of a segment, or not the one that was written");
+		report_finding(v, VERIFY_WRONG,
+		               "this is not the first record of a segment, or was changed");
 	if (v->sync == VERIFY_IN_STEP && !is_last)
 		v->sync = VERIFY_OUT_OF_IT;
 }
@@ -533,7 +531,7 @@ static void audit_verify_check_state(struct verify *v, const struct slots_state 
 			state->segment);
 	else if (v->empty > 0)
 		report_finding(v, VERIFY_WRONG,
-		               "segment %llu has no first record, or not the one that was written",
+		               "segment %llu has no first record, or a changed one",
 		               (unsigned long long)v->empty);
 	if (v->sync != VERIFY_IN_STEP)
 		return;
@@ -564,7 +562,7 @@ void verify_end(struct verify *verify, const struct slots_state *state,
 	verify->line = 0;
 	if (!state && verify->empty > 0)
 		report_finding(verify, VERIFY_WRONG,
-		               "segment %llu has no first record, or not the one that was written",
+		               "segment %llu has no first record, or a changed one",
 		               (unsigned long long)verify->empty);
 	if (!state)
 		report_finding(
@@ -574,7 +572,7 @@ void verify_end(struct verify *verify, const struct slots_state *state,
 	         !audit_verify_is_same(state->chain.id, verify->chain.id, CHAIN_ID_SIZE))
 		report_finding(
 			verify, VERIFY_WRONG,
-			"it is of another chain than the last segment: that one is missing, or the state is not its own");
+			"the state is of another chain than the last segment: a segment is missing, or the state was replaced");
 	else if (verify->sync != VERIFY_NOTHING || verify->empty > 0)
 		audit_verify_check_state(verify, state, vouch);
 	for (size_t i = 0; i < verify->keys_count; i++)

@@ -48,7 +48,7 @@ static const struct {
                               "this user has as many connections as one may have"},
 	[CLOSER_TOO_OFTEN] =
 		{YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
-                 "this user has too many connections, or had too many in the last seconds, that were granted nothing"},
+                 "this user has, or had in the last seconds, too many connections without a granted request"},
 	[CLOSER_CONFINED] =
 		{YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
                  "the client is confined: its user namespace is not the helper's, and no grant says confined_clients"},

@@ -49,7 +49,7 @@ static int rootless_refuse(int number, struct yett_error *error)
 	(void)error_set(
 		error, YETT_E_UNSUPPORTED, 0,
 		"without root a sandbox takes a user namespace, and none can be had: %s (%s)",
-		is_chroot() ? "the kernel gives none to who is in a chroot"
+		is_chroot() ? "the kernel allows none inside a chroot"
 			    : "the container or sandbox around this program forbids it",
 		strerror(number));
 	error_detail(

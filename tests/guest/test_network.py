@@ -86,7 +86,7 @@ class Network(installed.Case):
         self.assertIn('refused', self.sandbox(self.ann, *FETCH, 'http://v4.example:8081/', options=options).err)
         done = self.sandbox(self.ann, 'true', options=('--allow', 'v4.example'))
         self.assertNotEqual(done.code, 0)
-        self.assertIn('without BPF, a network is caught at 256 ports at most', done.err)
+        self.assertIn('without BPF, a network can have rules for 256 ports at most', done.err)
         process = self.hold(self.ann, 'sh', '-c', 'echo up; read x; exec "$@"', 'sh', *FETCH, 'http://v4.example:8080/', options=options)
         pid, = self.roles('yett-front')
         os.kill(pid, signal.SIGKILL)
@@ -138,7 +138,7 @@ class Network(installed.Case):
             self.assertIn(done.out.split(), ([str(number), str(errno.EACCES)] for number in (0, errno.ECONNREFUSED)))
         else:  # the kernel is older than Landlock's scope, and AppArmor's profile is not about these
             self.assertNotEqual(done.code, 0)
-            self.assertIn('the network host takes Landlock of version 6', done.err)
+            self.assertIn('the network host needs Landlock version 6', done.err)
 
     def test_nothing_is_left(self):
         self.output(self.ann, *FETCH, 'http://v4.example:8080/', options=('--allow', 'v4.example'))

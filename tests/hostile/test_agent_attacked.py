@@ -116,7 +116,7 @@ class Model(Asking):
                 for operation, more in (('run_command', {'command': 'true'}), ('run_code', {'language': 'bash', 'code': 'true'}),
                                         ('sandboxes', {'action': 'make'}), ('sandboxes', {'action': 'plan'})):
                     error = self.refused(tool, operation, shares=[{'path': place, 'target': '/mnt', 'mode': mode}], **more)
-                    self.assertIn('--%s %s ' % (mode, place) if 'leads out' not in error['message'] else '', error['mend'])
+                    self.assertIn('--%s %s ' % (mode, place) if 'resolves outside' not in error['message'] else '', error['mend'])
         self.assertEqual(self.ran(tool, 'echo changed >/mnt/file; cat /mnt/file', (self.project, 'cow')), 'changed')
         self.assertEqual(self.ran(tool, 'cat /mnt/file', (self.project + '/', 'ro')), 'as it was')
         self.refused(tool, 'run_command', command='true', shares=[{'path': self.project, 'mode': 'rw'}])
@@ -136,7 +136,7 @@ class Model(Asking):
         for name in ('out', 'out/id', 'up', 'up/id', 'sub/root', 'sub/root' + self.home, 'sub/../../.ssh', 'sub/root/proc/self/root'):
             for mode in ('ro', 'rw'):
                 error = self.refused(tool, 'run_command', command='true', shares=[{'path': '%s/%s' % (self.project, name), 'target': '/mnt', 'mode': mode}])
-                self.assertIn('leads out', error['message'])
+                self.assertIn('resolves outside', error['message'])
         shown = tool.ask('run_command', command='cat /file', shares=[{'path': self.project + '/in', 'target': '/file'}])
         self.assertEqual(shown['stdout'], 'as it was')
         self.untouched()
@@ -158,11 +158,11 @@ class Model(Asking):
         tool = self.tool('--ro', self.home, '--rw', self.project, '--cow', self.project)
         for name in ('.ssh', '.ssh/id', '.config/yett', '.config/yett/id_ed25519'):
             error = self.refused(tool, 'run_command', command='true', shares=[{'path': '%s/%s' % (self.home, name), 'target': '/mnt/x'}])
-            self.assertIn('unless an option names it', error['message'])
+            self.assertIn('unless an option names that path', error['message'])
             self.assertIn('--ro %s/%s ' % (self.home, name), error['mend'])
         for name in ('.git', '.git/hooks', '.git/config', '.github', '.github/prompts'):
             error = self.refused(tool, 'run_command', command='true', shares=[{'path': '%s/%s' % (self.project, name), 'target': '/mnt/x', 'mode': 'rw'}])
-            self.assertIn('unless an option names it', error['message'])
+            self.assertIn('unless an option names that path', error['message'])
             self.assertEqual(self.ran(tool, 'ls -d /mnt', ('%s/%s' % (self.project, name.replace('.git/config', '.git')), 'ro')), '/mnt')
         self.assertEqual(self.ran(tool, 'ls /mnt/.ssh; cat /mnt/.config/yett/id_ed25519 /mnt/.bashrc', (self.home, 'ro')), 'as it was')
         self.assertEqual(self.ran(tool, 'cd /mnt; touch .git/hooks/x .github/prompts/x; mv .git g; mv .github g; echo x >.git/config; touch src/x && ls',
@@ -442,14 +442,14 @@ class Held(serving.Case):
         self.assertEqual([self.status(begun) for _ in range(5)], ['running'] * 5)
         os.kill(init, signal.SIGCONT)
         reader.join()
-        self.assertEqual((told[0].json['status'], told[0].json['signal'], told[0].json['why']), ('killed', 'KILL', 'it was killed on request'))
+        self.assertEqual((told[0].json['status'], told[0].json['signal'], told[0].json['why']), ('killed', 'KILL', 'the program was killed on request'))
 
     def test_what_it_never_tells_of_is_over_all_the_same(self):
         begun = self.running(command='echo up; sleep 1000')
         self.stop_init()
         reader, told = self.later('wait_command', id=begun, signal='KILL', timeout=60)
         reader.join()
-        self.assertEqual((told[0].json['status'], told[0].json['why']), ('killed', 'it was killed on request, and the sandbox does not answer'))
+        self.assertEqual((told[0].json['status'], told[0].json['why']), ('killed', 'the program was killed on request, and the sandbox does not answer'))
 
     def test_a_time_that_it_does_not_keep_is_kept(self):
         self.stop_init()
@@ -485,7 +485,7 @@ class Held(serving.Case):
         self.stop_init()
         begun = self.server.call('run_code', language='python', code='while True: pass', mode='kept', sandbox=self.box, background=True, timeout='100ms')
         answer = self.server.call('wait_command', id=begun.json['id'], timeout=60)
-        self.assertEqual((answer.json['status'], answer.json['why']), ('failed', 'the sandbox does not answer, and what was kept is gone'))
+        self.assertEqual((answer.json['status'], answer.json['why']), ('failed', 'the sandbox does not answer; the kept state is lost'))
 
     def test_one_that_gives_up_is_let_go_of_while_others_are_served(self):
         begun = self.running(command='echo up; sleep 1000')

@@ -220,7 +220,7 @@ class Written(Apply):
             self.assertEqual(os.stat(self.source + '/file').st_ino, written)
         process.stdin.close()
         process.wait()
-        kept = re.findall('what is kept is in (.*): move', done.err)
+        kept = re.findall('kept files are in (.*): move', done.err)
         if kept:
             self.assertEqual([os.stat(os.path.join(kept[0], name)).st_ino for name in os.listdir(kept[0])], [written])
         elif done.code == 1 or (done.code == LEFT and set(yett.read(self.source + '/file')) != {'7'}):  # else it was replaced, as with 0
@@ -403,7 +403,7 @@ class Journals(Apply):
         self.make(stage, 0o700)
         self.put(stage + '/0', 'taken out\n')
         done = self.apply()
-        self.assertIn('%s: move that elsewhere first' % stage, done.err)
+        self.assertIn('%s: move them elsewhere first' % stage, done.err)
         self.assertIn('then remove "journal" and "journal.closed" in %s/apply' % self.store(), done.err)
         self.assertEqual(yett.read(stage + '/0'), 'taken out\n')
         os.unlink(self.store() + '/apply/journal')

@@ -18,7 +18,7 @@ import yett
 LOG_DONE_MAX = 600  # lines in a minute: base/log.h
 
 UNREADABLE = ('the request could not be looked at',)
-NOT_SIGNED = ("the decoder's reading is not what was signed",)
+NOT_SIGNED = ("the decoded message is not the signed message",)
 
 # What the decoder does, and what the client is told.
 DECODERS = [
@@ -38,9 +38,9 @@ TALKATIVE = [('answer-twice',), ('flood',)]
 # What it does when a plan is to be printed, and what the client is told.
 PRINTERS = [
     ('print-one-half', "the helper's plan is not text and JSON"), ('print-half-a-part', 'yett-decoder ended unexpectedly'),
-    ('print-large-part', 'yett-decoder gave an answer that cannot be'), ('print-half-a-head', 'yett-decoder gave an answer that cannot be'),
+    ('print-large-part', 'yett-decoder sent an invalid answer'), ('print-half-a-head', 'yett-decoder sent an invalid answer'),
     ('print-refusal', "the helper's plan is not text and JSON"),
-    ('print-without-end', 'the plan is longer than can be told'), ('print-crash', 'yett-decoder ended unexpectedly'),
+    ('print-without-end', 'the plan is too long to be sent'), ('print-crash', 'yett-decoder ended unexpectedly'),
     ('print-nothing', 'yett-decoder did not answer in time'),
 ]
 
@@ -479,10 +479,10 @@ hostile.add_cases(Inits, 'init', LABELS, Inits.say_label)
 
 # What yett-policy does, as a shell script, and what is told of it. Descriptor 0 is what it writes its answer to.
 COMPILERS = [
-    ('says_nothing', 'exit 0', 'gave an answer that cannot be'),
-    ('writes_nothing_but_zeros', 'head -c 100000 /dev/zero >&0', 'gave an answer that cannot be'),
-    ('writes_garbage', 'head -c 100000 /dev/urandom >&0', 'gave an answer that cannot be'),
-    ('writes_without_end', 'ulimit -f 100000; cat /dev/zero >&0; exit 0', 'gave an answer that cannot be'),
+    ('says_nothing', 'exit 0', 'sent an invalid answer'),
+    ('writes_nothing_but_zeros', 'head -c 100000 /dev/zero >&0', 'sent an invalid answer'),
+    ('writes_garbage', 'head -c 100000 /dev/urandom >&0', 'sent an invalid answer'),
+    ('writes_without_end', 'ulimit -f 100000; cat /dev/zero >&0; exit 0', 'sent an invalid answer'),
     ('fails', 'exit 3', 'exit status 3'),
     ('is_killed', 'kill -9 $$', 'signal 9'),
     ('hangs', 'exec sleep 1000', 'signal 9'),

@@ -156,7 +156,7 @@ class HostNetwork(yett.Case):
 
     def test_without_that_scope_there_is_no_such_sandbox(self):
         self.assert_refused(self.sandbox('true', options=['-p', 'no-landlock', '--net', 'host']), 125,
-                            'the network host takes Landlock of version 6 (Linux 6.12), of which 0 is in force')
+                            'the network host needs Landlock version 6 (Linux 6.12), and version 0 is in force')
         self.output('true', options=['-p', 'no-landlock'])
 
     def test_nothing_of_the_host_s_network_is_changed_or_seen_through(self):

@@ -206,7 +206,7 @@ class Shared(yett.Case):
         os.mkdir(self.work + '/there')
         subprocess.run(['mount', '--bind', self.work + '/there', self.work + '/below'], check=True)  # Linux 6.1 maps no ids on a tmpfs
         self.addCleanup(subprocess.run, ['umount', self.work + '/below'], check=True)
-        for share, reason in ((self.work, 'there are mounts below it'), (self.path, 'it is no directory')):
+        for share, reason in ((self.work, 'there are mounts below it'), (self.path, 'it is not a directory')):
             self.assertEqual(self.sandbox('true', options=['-p', 'bare', '--ro', share]).code, 0)
             self.assert_refused(self.sandbox('true', options=['-p', 'own', '--ro', share]), 125, reason, share)
 

@@ -158,7 +158,7 @@ class Held(Workspace):
         for path in (self.state, upper):
             done = self.sandbox(*attack, options=['--rw', path], env=self.environment())
             self.assertEqual(done.code, 125, done)
-            self.assertIn('it holds, or lies in', done.err)
+            self.assertIn('it contains, or is located in', done.err)
         self.assertEqual(os.listdir(upper), [])
 
 
@@ -226,7 +226,7 @@ class UnderWay(Workspace):
                     before = tree(self.other)
                     done = self.while_made(put(name, to))
                     self.assertEqual(done.code, 125, done)
-                    self.assertIn('in its store is no directory of the caller\'s, or a link', done.err)
+                    self.assertIn('in its store is a link, or no directory of the caller', done.err)
                     self.assertNotIn('secret', done.out)
                     self.assertEqual((tree(self.other), self.works()), (before, []))
 
@@ -264,7 +264,7 @@ class UnderWay(Workspace):
         def into_source(store):
             os.rename(store, self.source + '/store')
             return lambda: os.rename(self.source + '/store', store)
-        for change, step, text in ((into_source, 'sharer:share', 'lies in what is to be copy-on-write'),
+        for change, step, text in ((into_source, 'sharer:share', 'is inside its copy-on-write share'),
                                    (into_store, 'init:share', 'its store lies in it, or around it')):
             with self.subTest(change=change.__name__):
                 done = self.while_made(change, step=step)
@@ -329,7 +329,7 @@ class UnderWay(Workspace):
             return fd
         done = self.while_made(lock)
         self.assertEqual(done.code, 125, done)
-        self.assertIn('a sandbox that is there works on the store', done.err)
+        self.assertIn('another sandbox is using the store', done.err)
 
     def test_a_store_that_loses_its_source_or_itself_leaves_nothing(self):
         for step in ('sharer:share', 'init own:share', 'init:share'):

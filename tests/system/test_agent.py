@@ -19,7 +19,7 @@ class Commands(agent.Case):
     def test_what_was_written_and_how_it_ended_is_told(self):
         answer = self.ask('run_command', command='echo out; echo err >&2; exit 3')
         self.assertEqual((answer['status'], answer['success'], answer['exit_code'], answer['signal']), ('failed', False, 3, None))
-        self.assertEqual((answer['stdout'], answer['stderr'], answer['why']), ('out\n', 'err\n', 'it exited with status 3'))
+        self.assertEqual((answer['stdout'], answer['stderr'], answer['why']), ('out\n', 'err\n', 'the program exited with status 3'))
         self.assertEqual(sorted(answer['output'].splitlines()), ['err', 'out'])
         self.assertEqual(answer['sandbox'], None)
         self.assertGreater(answer['memory_used_bytes'], 0)
@@ -37,14 +37,14 @@ class Commands(agent.Case):
 
     def test_a_signal_has_its_name(self):
         answer = self.ask('run_command', command='kill -SEGV $$')
-        self.assertEqual((answer['signal'], answer['exit_code'], answer['why']), ('SEGV', None, 'it was ended by the signal SEGV'))
+        self.assertEqual((answer['signal'], answer['exit_code'], answer['why']), ('SEGV', None, 'the program was ended by the signal SEGV'))
 
     def test_time_and_memory_that_run_out_are_told_apart(self):
         late = self.ask('run_command', command='sleep 100', timeout='200ms')
         self.assertEqual((late['status'], late['signal']), ('timed_out', 'KILL'))
-        self.assertIn('time was over', late['why'])
+        self.assertIn('time limit', late['why'])
         much = self.ask('run_command', argv=['python3', '-c', 'b"x" * (1 << 28)'], memory_bytes=32 << 20)
-        self.assertEqual((much['status'], much['why']), ('failed', 'it was killed because the memory was used up'))
+        self.assertEqual((much['status'], much['why']), ('failed', 'the program was killed: out of memory'))
 
     def test_a_long_output_is_cut_in_the_middle_and_can_be_read_whole(self):
         answer = self.ask('run_command', command='seq 100000', max_output=2000)
@@ -139,7 +139,7 @@ class Background(agent.Case):
             begun = self.ask('run_command', command='sleep 1000 & sleep 1000', background=True, **sandbox)
             self.until(begun['id'], lambda answer: answer['status'] == 'running')
             answer = self.ask('wait_command', id=begun['id'], timeout=agent.LONG, signal='KILL')
-            self.assertEqual((answer['status'], answer['why']), ('killed', 'it was killed on request'))
+            self.assertEqual((answer['status'], answer['why']), ('killed', 'the program was killed on request'))
 
     def test_the_end_of_its_sandbox_is_how_it_ended(self):
         box = self.ask('sandboxes', action='make')['sandbox']['id']

@@ -250,7 +250,7 @@ class Conflicts(Apply):
         os.chown(self.source, self.alice.uid, self.alice.gid)
         done = self.apply('--force')
         self.assertEqual(done.code, 1, done)
-        self.assertIn('the directory is another one', done.err)
+        self.assertIn('the store belongs to another directory', done.err)
 
     def test_another_file_system_where_the_source_was(self):
         self.assert_cow('echo inside >>file')
@@ -261,7 +261,7 @@ class Conflicts(Apply):
         yett.write(info, other, 0o600)
         done = self.apply('--force')
         self.assertEqual(done.code, 1, done)
-        self.assertIn('the directory is another one', done.err)
+        self.assertIn('the store belongs to another directory', done.err)
         boot = text.split('\nboot=')[1].split()[0]
         yett.write(info, other.replace('\nboot=%s\n' % boot, '\nboot=another\n'), 0o600)
         self.assert_apply()
@@ -289,7 +289,7 @@ class Protected(Apply):
         for path in ('d/note', 'file'):
             self.assertTrue(os.path.exists(os.path.join(self.source, path)), path)
         self.assertIn('yett: .envrc: is protected (programs look for what begins with a dot): name it to have it applied\n', done.err)
-        self.assertRegex(done.err, r"yett: \.git: is protected \(git goes by it\), with \d+ changes of git's own: yett git fetch brings commits; or name it, with --include-protected\n")
+        self.assertRegex(done.err, r"yett: \.git: is protected \(git goes by it\), with \d+ changes of git's own files: fetch commits with yett git fetch, or name it with --include-protected\n")
         self.assert_apply('sub', code=LEFT)
         self.assert_apply('.envrc', 'sub/.vscode/tasks.json')
         self.assertEqual(yett.read(self.source + '/sub/.vscode/tasks.json'), 'x\n')
@@ -303,7 +303,7 @@ class Protected(Apply):
         work = self.works()[0]['id']
         done = self.show('--name-only', work)
         self.assertEqual(done.out, 'file\n', done)
-        self.assertIn('yett: .git: is protected (git goes by it), and what git keeps there is not shown', done.err)
+        self.assertIn('yett: .git: is protected (git goes by it), and git\'s own files there are not shown', done.err)
         self.assertIn('.git/HEAD\n', self.show('--name-only', work, '.git').out)
         done = self.apply('--include-protected')
         self.assertEqual((done.code, done.out), (LEFT, 'changed  file\n'), done)
@@ -369,7 +369,7 @@ class Protected(Apply):
         for form in ((), ('--stat',), ('--name-only',)):
             done = self.show(*form, self.works()[0]['id'])
             self.assertEqual(done.code, 0, done)
-            self.assertIn('yett: Makefile: is protected (builds go by it): yett apply takes it where it is named\n', done.err)
+            self.assertIn('yett: Makefile: is protected (builds go by it): yett apply applies it only if you name it\n', done.err)
             self.assertEqual(done.err.count('yett: node_modules: is protected'), 1, done.err)  # of all that is in it
             self.assertNotIn('gitignore', done.err)
 
@@ -522,7 +522,7 @@ class Crash(Steps):
             if done.code == 0:
                 break
             self.assertEqual(done.code, BROKEN, (step, inner, done))
-            self.assertIn('was ended', done.err, (step, inner))
+            self.assertIn('was interrupted', done.err, (step, inner))
             self.assert_old_or_new((step, inner))
         if begun:
             self.assertEqual(content(self.source), expected(), (step, inner))
@@ -658,7 +658,7 @@ class Much(InMemory):
         os.chown(many + '/1', self.alice.uid, self.alice.gid)
         done = self.apply()
         self.assertEqual((done.code, done.out), (1, ''), done)
-        self.assertIn('one apply takes 200000 changes', done.err)
+        self.assertIn('the limit is 200000 changes', done.err)
         self.assertIn('name paths', done.err)
         self.assertEqual(self.assert_apply('few', 'many/1'), 'added    few/\nadded    few/x\nadded    many/\nadded    many/1\n')
 
@@ -803,7 +803,7 @@ class Kept(Steps):
             done = self.apply(finish)
             self.assertEqual(done.code, BROKEN, done)
             self.assertIn('is not in the stage as the journal says', done.err)
-            self.assertIn('may be in ' + self.kept() + ', where it was kept', done.err)
+            self.assertIn('may be in ' + self.kept() + ', where a killed apply kept them', done.err)
         self.assertEqual(self.apply('--abort', '--force').code, 0)
         self.assertEqual((yett.read(self.kept('1-file')), yett.read(self.source + '/file')), ('old\n', 'outside\n'))
 
@@ -847,7 +847,7 @@ class Kept(Steps):
             self.assertEqual(done.code, 0, done)
             self.assertEqual(yett.read(self.source + '/file'), 'second\n')
             self.assertEqual(yett.read(self.kept('1-file')), 'first\n')
-            self.assertIn(self.kept() + ': move it to where it belongs', done.err)
+            self.assertIn(self.kept() + ': move them to where they belong', done.err)
             shutil.rmtree(self.kept())
             shutil.rmtree(self.store())
 

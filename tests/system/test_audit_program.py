@@ -311,7 +311,7 @@ class Interrupted(Case):
         taken = int(re.match(r'0:(\d+)', answers).group(1))
         self.assertEqual(len([record for record in audit.read() if record.get('asked') == 'b']), 1)
         self.assertGreaterEqual(len([record for record in audit.read() if record.get('asked') == 'a']), taken)
-        self.assertIn('are torn', self.whole(audit))
+        self.assertIn('are a truncated record', self.whole(audit))
 
     def test_a_file_system_that_is_read_only_is_said_and_nothing_hangs(self):
         folder = self.folder('ro')

@@ -276,11 +276,11 @@ class Edits(Case):
         lines = self.lines('00000002.jsonl')
         self.put('00000002.jsonl', lines[:3] + lines[5:])
         done = self.yett('verify', '--dir', audit.folder, '--key', key, expected=1)
-        self.assertEqual(re.findall('(?m)^.*WRONG.*$', done.stdout), ['00000002.jsonl:4: WRONG: records 4 to 5 are missing before this one, or something in their place was written',
+        self.assertEqual(re.findall('(?m)^.*WRONG.*$', done.stdout), ['00000002.jsonl:4: WRONG: records 4 to 5 are missing before this one, or were replaced',
                                                                    'state: WRONG: segment 2 is cut: it had %d bytes' % sum(map(len, lines))])
         self.put('00000002.jsonl', lines[:3] + [lines[3].replace(b'students', b'teachers')] + lines[4:])
         done = self.yett('verify', '--dir', audit.folder, '--key', key, expected=1)
-        self.assertEqual(re.findall('(?m)^.*WRONG.*$', done.stdout), ['00000002.jsonl:4: WRONG: this is not what was written (record 4 was to come)'])
+        self.assertEqual(re.findall('(?m)^.*WRONG.*$', done.stdout), ['00000002.jsonl:4: WRONG: this line was changed (record 4 was expected)'])
         told = yett.told(self.yett('verify', '--dir', audit.folder, '--key', key, '--json', expected=1).stdout)
         self.assertEqual((told['is_whole'], told['wrong'], told['findings'][-1]['line']), (False, 1, 4))
 
@@ -352,7 +352,7 @@ class Captured(Case):
         self.assertEqual(audit.tell('create asked=a'), [0])
         audit.stop()
         told = self.yett('verify', '--dir', audit.folder).stdout
-        self.assertIn('finds accidents only', told)
+        self.assertIn('finds accidental damage only', told)
 
 
 def auditing_number(name):
@@ -397,7 +397,7 @@ class Whole(Case):
 
     def test_a_new_key_begins_a_segment_and_both_chains_are_verified(self):
         audit, key = self.made(minutes=1)
-        self.assertIn('a key waits already', self.waits_twice(audit))
+        self.assertIn('a new key exists already', self.waits_twice(audit))
         yett.write(key, yett.read(key) + self.second)
         audit.start()
         self.assertEqual(audit.tell('create'), [0])
@@ -505,7 +505,7 @@ class Shown(Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn('belong to root, who alone can do this', done.stderr)
         done = self.yett('show', '--dir', '/nowhere', expected=1)
-        self.assertIn('the policy says whether and where records are written', done.stderr)
+        self.assertIn('the policy sets whether and where records are written', done.stderr)
 
 
 if __name__ == '__main__':

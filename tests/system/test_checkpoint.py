@@ -286,7 +286,7 @@ class Refused(Stores):
             self.put('t', '', '--store', self.store)
             for link in (os.symlink, os.link):
                 link(other, self.store + end)
-                self.assert_refused(f'{self.store}{end} is a link, or not a file of its owner\'s: nothing of a store')
+                self.assert_refused(f'{self.store}{end} is a link, or another user\'s file: it cannot belong to a store')
                 os.unlink(self.store + end)
         self.assertEqual(yett.read(other), 'something else')
 
@@ -410,7 +410,7 @@ class Refused(Stores):
         new[:100] = bytes_[:100]
         new[28:32] = struct.pack('>I', count + len(pages))
         self.write_store(bytes(new) + bytes_[4096:] + b''.join(pages))
-        self.assert_refused(f'the store {self.store} is damaged: what is in it has no end')
+        self.assert_refused(f'the store {self.store} is damaged: reading it does not end')
         with contextlib.closing(sqlite3.connect(self.store)) as connection:  # which would go on and on
             connection.set_progress_handler(lambda: 1, 20000000)
             with self.assertRaisesRegex(sqlite3.OperationalError, 'interrupted'):
@@ -460,7 +460,7 @@ class Refused(Stores):
                 told = process.stderr.read().decode()
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
-            self.assertEqual((process.returncode, told.splitlines()[0]), (1, f'yett: the store {self.store} is damaged: what is in it has no end'), command)
+            self.assertEqual((process.returncode, told.splitlines()[0]), (1, f'yett: the store {self.store} is damaged: reading it does not end'), command)
             self.assertLess(usage.ru_maxrss, 512 << 10)  # KiB
 
     def test_a_checkpoint_that_is_there_twice_is_told(self):

@@ -544,12 +544,12 @@ class Enrolled(yett.Case):
 
     def test_a_folder_that_the_service_passes_over_is_said(self):
         self.assertEqual(self.enroll('agent', self.keys + '/one.pub').code, 0)
-        self.assertIn('not count for the service, since %s belongs to uid %d' % (self.names, self.alice.uid), self.enroll('--list').err)
+        self.assertIn('the service ignores these keys, since %s belongs to uid %d' % (self.names, self.alice.uid), self.enroll('--list').err)
         os.symlink(self.service.keys, self.alice.home + '/link.d')
         self.addCleanup(os.unlink, self.alice.home + '/link.d')
         done = self.yett('enroll', '--list', '--keys-dir', self.alice.home + '/link.d')
         self.assertEqual(done.code, 0, done)
-        self.assertIn('no symbolic link', done.err)
+        self.assertIn('is a symbolic link, which the helper does not follow', done.err)
         self.assertEqual(self.yett('enroll', '--list', '--keys-dir', self.service.keys).err, '')
 
     def test_a_name_that_is_removed_is_free_again(self):
@@ -618,8 +618,8 @@ class Reasons(yett.Case):
     def test_what_a_sandbox_has_not_is_said_of_it(self):
         self.assertEqual(self.yett('create', '--name', 'box').code, 0)
         self.assertEqual(self.yett('exec', 'box', '--', 'true').code, 0)
-        self.assert_refused(self.yett('logs', 'box', '1'), 1, 'that is done of commands that --background starts')
-        self.assert_refused(self.yett('cat', 'box:/proc/version'), 1, 'it is no ordinary file', 'yett exec')
+        self.assert_refused(self.yett('logs', 'box', '1'), 1, 'only commands started with --background keep output')
+        self.assert_refused(self.yett('cat', 'box:/proc/version'), 1, 'only ordinary files can be opened', 'yett exec')
         done = self.yett('exec', 'box', '--', '/tmp')
         self.assert_refused(done, 126, '/tmp: the command is a directory')
         self.assertEqual(len(done.err.splitlines()), 1, done)  # once

@@ -57,7 +57,7 @@ class Cores(yett.Case):
             self.assertEqual((head[:4], struct.unpack('<H', head[16:18])[0]), (b'\x7fELF', 4))  # ET_CORE
             self.assertGreater(st.st_size, 4096)
             self.assertEqual((st.st_uid, stat.S_IMODE(st.st_mode)), (self.alice.uid, 0o600))
-            self.assertRegex(self.yett('doctor').out, "(?m)^ok +core files +written where .*'core'$")
+            self.assertRegex(self.yett('doctor').out, "(?m)^ok +core files +written to the directory of a command .*'core'$")
             self.assertEqual(self.crash(), [])
             self.assertEqual(self.crash('--core', 'none', '-p', 'dumps'), [])
             self.assertEqual(len(self.crash('-p', 'dumps')), 1)

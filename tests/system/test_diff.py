@@ -296,7 +296,7 @@ class Hostile(Diff):
         self.assertEqual((changes['huge']['new']['size'], changes['huge']['binary']), (15 << 40, True))
         done = self.diff('--name-only')
         self.assertEqual((done.code, done.out), (1, 'huge\nsame\n'))
-        self.assertIn('same: is too large to be compared with the source; it is told as modified', done.err)
+        self.assertIn('same: is too large to be compared with the source, and is listed as modified', done.err)
 
     def test_a_directory_that_is_shut_is_told(self):
         self.assert_cow('mkdir shut; echo x >shut/x; echo x >file; chmod 0 shut; mkdir -p dir; echo x >dir/unread; chmod 0 dir/unread')
@@ -322,7 +322,7 @@ class Refused(Diff):
             done = self.yett('diff', name, env=self.environment())
             self.assertEqual(done.code, 1, done)
             self.assertIn('there is no store', done.err)
-        self.assertIn('What a sandbox changed in memory is kept in none', done.err)
+        self.assertIn('Changes that are kept in memory have no store', done.err)
 
     def test_paths_that_are_not_below(self):
         self.make_store()
@@ -341,14 +341,14 @@ class Refused(Diff):
         self.assertEqual(self.folder('source'), self.source)
         done = self.diff('--name-only')
         self.assertEqual((done.code, done.out), (0, 'file\n'))
-        self.assertIn('%s is another directory than the one that the store was made over' % self.source, done.err)
+        self.assertIn('%s is no longer the directory that the store was made for' % self.source, done.err)
 
     def test_a_source_that_is_gone_and_a_store_that_tells_nothing(self):
         self.make_store()
         os.rename(self.source, self.source + '-away')
-        self.assertIn('cannot open %s, which the store is about' % self.source, self.diff().err)
+        self.assertIn('cannot open %s, the directory of the store' % self.source, self.diff().err)
         os.unlink(self.store() + '/info')
-        self.assertIn('does not tell which directory it is about', self.diff().err)
+        self.assertIn('has no recorded directory yet', self.diff().err)
 
 
 if __name__ == '__main__':

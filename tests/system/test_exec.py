@@ -142,7 +142,7 @@ class Commands(yett.Case):
         self.assert_refused(self.yett('exec', '-b', '-t', 'box', '--', 'true'), 125, 'in the background has no terminal')
         self.assert_refused(self.yett('run', '-b', '--', 'true'), 125, '--linger')
         self.assert_refused(self.yett('exec', '-b', '--capture', '17M', 'box', '--', 'true'), 125, 'at most 16M')
-        self.assert_refused(self.yett('exec', '--capture', '1K', 'box', '--', 'true'), 125, '--capture is of a command in the background')
+        self.assert_refused(self.yett('exec', '--capture', '1K', 'box', '--', 'true'), 125, '--capture needs --background or --json')
 
     def test_kept_output_leaves_memory_for_commands(self):
         self.assertEqual(self.yett('create', '--name', 'small', '--memory', '48M').code, 0)
@@ -410,7 +410,7 @@ class Timeouts(yett.Case):
         self.assertEqual((told['command_timeout_ms'], told['max_command_timeout_ms']), (200, 600000))
         self.assert_ends_in_time('brief')
         self.assertEqual(self.yett('exec', '--timeout', '10m', 'brief', '--', 'sleep', '0.4').code, 0)
-        self.assertRegex(self.yett('inspect', 'brief').out, r'(?m)^command +200ms where it asks for no other time\ncommand max +10m$')
+        self.assertRegex(self.yett('inspect', 'brief').out, r'(?m)^command +200ms by default\ncommand max +10m$')
 
     def test_more_than_the_grant_gives_is_refused(self):
         self.box('brief')

@@ -142,8 +142,8 @@ class Explain(Asked):
             done = self.ask(*argv)
             self.assertNotEqual(done.code, 0)
             self.assertIn('cannot be read: Permission denied', done.err)
-            self.assertIn('what helps: ask as the administrator', done.err)
-            self.assertNotIn('it can work later', done.err)
+            self.assertIn('hint: ask as the administrator', done.err)
+            self.assertNotIn('the same request can succeed later', done.err)
 
     def with_a_policy_for_root_alone(self, socket_path, *argv):
         """What alice is told where the installed policy is root's to read."""
@@ -271,8 +271,8 @@ class Explain(Asked):
 
     def test_words_that_are_not_known(self):
         for argv, hint in ((['policy', 'explian'], 'did you mean yett policy explain?'), (['policy', 'chek'], 'did you mean yett policy check?'),
-                           (['policy', 'explain', '-p', 'strict'], 'stands behind --'),
-                           (['policy', 'explain', '-t'], 'stands behind --'), (['policy', 'explain', '-j4', 'make'], 'stands behind --'),
+                           (['policy', 'explain', '-p', 'strict'], 'yett run after --'),
+                           (['policy', 'explain', '-t'], 'yett run after --'), (['policy', 'explain', '-j4', 'make'], 'yett run after --'),
                            (['policy', 'explain', '--usr', 'x'], 'did you mean --user?'), (['policy', 'explain', '--', '--memroy', '1G'], '--memory'),
                            (['policy', 'check', 'a', 'b'], 'b'), (['profiles', 'x'], 'x')):
             with self.subTest(argv=argv):

@@ -167,7 +167,7 @@ static void a_file_is_opened_as_asked(void **state)
 	assert_failed(yett_file_open(f->sandbox, "/dev/null", YETT_OPEN_READ, 0, &fd, &error),
 	              EINVAL);
 	assert_refused(yett_file_open(f->sandbox, "/proc/version", YETT_OPEN_READ, 0, &fd, &error),
-	               YETT_E_SECURITY_VIOLATION, "it is no ordinary file");
+	               YETT_E_SECURITY_VIOLATION, "only ordinary files can be opened");
 	assert_refused(yett_file_open(f->sandbox, "/etc/passwd", YETT_OPEN_WRITE, 0, &fd, &error),
 	               YETT_E_FILE_OPERATION_FAILED, "cannot ");
 }

@@ -183,9 +183,9 @@ class HostNetwork(World):
                                 'make it with the network limited or open')
 
     def test_what_has_no_meaning_there_is_refused(self):
-        for options, *said in ((['--net', 'host', '--allow', 'a.example'], 'goes by no rules', 'leave out the rules'),
-                               (['--net', 'host', '--deny', 'a.example'], 'goes by no rules', '--net open'),
-                               (['-p', 'in-host', '--deny', 'a.example'], 'goes by no rules'),
+        for options, *said in ((['--net', 'host', '--allow', 'a.example'], 'the network host has no rules', 'leave out the rules'),
+                               (['--net', 'host', '--deny', 'a.example'], 'the network host has no rules', '--net open'),
+                               (['-p', 'in-host', '--deny', 'a.example'], 'the network host has no rules'),
                                (['-p', 'denies', '--net', 'host'], "'deny' of the profile 'denies' would have no meaning", "deny = {} in profile 'denies' (", ':%d)' % self.service.line('deny = {"a.example"}'), '--net open')):
             with self.subTest(options=options):
                 self.assert_refused(self.sandbox('true', options=options), 125, *said)

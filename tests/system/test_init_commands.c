@@ -437,7 +437,7 @@ static void the_oldest_results_go_first(void **state)
 	run_captured(sandbox, RECORDS_MAX + 3 - 10);
 	assert_int_equal(count_fds(sandbox->pid), fds);
 	expect_error(sandbox, query(sandbox, QUERY_STATUS, 3), YETT_E_NOT_FOUND, YETT_R_NONE);
-	contains(message_text(&message, message.body.error.message), "not known any more");
+	contains(message_text(&message, message.body.error.message), "no longer kept");
 	assert_int_equal(ask(sandbox, QUERY_STATUS, 4)->state, EXECUTION_COMPLETED);
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 	assert_int_equal(message.body.commands.commands_count, MESSAGE_COMMANDS_MAX);

@@ -18,7 +18,7 @@ grant "enrolled" {
   profiles = {"default"}
 }
 '''
-LEFT_OUT = 'key open.pub left out'  # who reads all files says so
+LEFT_OUT = 'key open.pub ignored'  # who reads all files says so
 
 
 def line(number):

@@ -450,7 +450,7 @@ class ByPolicy(Mounts):
         box = self.create('--name', 'written', '-p', 'written', '--cow', self.at('writable') + ':/mnt/work')
         self.addCleanup(self.yett, 'destroy', box)
         done = self.mount('--rw', self.at('writable') + ':/mnt/x', box='written')
-        self.assert_refused(done, 1, "the profile 'written' wants what is shared to be copy-on-write, and a share is writable")
+        self.assert_refused(done, 1, "the profile 'written' requires shares to be copy-on-write, and a share is writable")
         self.assert_mounted('--ro', self.at('readable') + ':/mnt/x', '--cow', self.at('writable') + ':/mnt/y', box='written')
 
     def test_a_socket_that_the_policy_names(self):

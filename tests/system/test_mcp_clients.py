@@ -115,7 +115,7 @@ class Documents(Case):
     def test_the_program(self):
         done = node.run('ask.mjs', env=self.environment)
         self.assertEqual(done.code, 0, done)
-        for text in ('revision 2026-07-28\n', 'run_command answers:\nLinux\n', '[failed: it exited with status 3]\nto be seen\n',
+        for text in ('revision 2026-07-28\n', 'run_command answers:\nLinux\n', '[failed: the program exited with status 3]\nto be seen\n',
                      'run_command is refused:\npermission-denied: memory of 1024T', 'max_memory = 1024T in grant', '19 bytes written', '19 /tmp/note'):
             self.assertIn(text, done.out)
 

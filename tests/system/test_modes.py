@@ -811,7 +811,7 @@ class Doctor(yett.Case):
         self.assertEqual(self.sandbox('true', options=('--net', 'host')).code, 125)
         rows = self.yett('doctor', '--capabilities').out
         self.assertRegex(rows, r'(?m)^yes sandbox +service$')
-        self.assertRegex(rows, r'(?m)^no +network-host +.*\n +mend: ')
+        self.assertRegex(rows, r'(?m)^no +network-host +.*\n +hint: ')
         self.assertEqual([name for name in os.listdir(self.alice.home) if name.startswith('.yett-tried')], [])
         self.assertEqual(os.listdir(self.alice.home + '/.local/state/yett/work'), [])
 
@@ -835,7 +835,7 @@ class Doctor(yett.Case):
         done = self.yett('doctor', '--socket', '/no/such/socket')
         self.assertEqual(done.code, 1, done)
         self.assertIn('yett run will not work.', done.out)
-        self.assertIn('mend:', done.out)
+        self.assertIn('hint:', done.out)
         self.assertIn('start the service', done.out)
 
     def finding(self, check, *options):
@@ -862,7 +862,7 @@ class Doctor(yett.Case):
                 self.assert_told('start', 'missing', found, mend, '--socket', path)
                 done = self.yett('run', '--socket', path, '--', 'true')
                 self.assert_refused(done, 125, found, mend)
-                self.assertNotIn('it can work later', done.err)
+                self.assertNotIn('the same request can succeed later', done.err)
 
     def test_a_helper_that_closes_the_door_is_no_reason_to_try_again(self):
         where = self.service.folder + '/closing'
@@ -876,7 +876,7 @@ class Doctor(yett.Case):
                 err = process.stderr.read().decode()
         self.assertEqual(process.returncode, 125, err)
         self.assertIn('yett policy check', err)
-        self.assertNotIn('it can work later', err)
+        self.assertNotIn('the same request can succeed later', err)
 
     def test_a_policy_that_is_broken_or_has_void_grants_is_told(self):
         path = self.service.folder + '/told.conf'
@@ -895,7 +895,7 @@ class Doctor(yett.Case):
         shutil.copy(self.service.helper, alone)
         done = self.service.run(self.alice, self.service.yett, 'doctor', '--policy', self.service.policy, env={'YETT_HELPER': alone + '/yett-helper'})
         self.assertRegex(done.out, '(?m)^weaker +policy +the policy cannot be checked: .*/alone/yett-explain: No such file')
-        self.assertIn('have to lie beside the helper', done.out)
+        self.assertIn("must be in the helper's directory", done.out)
 
     def test_a_mended_policy_is_to_be_loaded_anew(self):
         path = self.service.folder + '/broken.conf'
@@ -906,8 +906,8 @@ class Doctor(yett.Case):
         shutil.rmtree(self.bob.home + '/.config')
         self.addCleanup(self.service.enter_key, self.bob)
         done = self.yett('doctor', user=self.bob)
-        self.assertRegex(done.out, '(?m)^ok +trial +not tried, but the policy gives a sandbox: there is no key yet$')
-        self.assertTrue(done.out.endswith('yett run will work, as far as can be told without a key: it was not tried.\n'), done)
+        self.assertRegex(done.out, '(?m)^ok +trial +not tried, as there is no key yet; the policy allows a sandbox$')
+        self.assertTrue(done.out.endswith('yett run will work, as far as was checked: no sandbox was tried, as there is no key yet.\n'), done)
         self.bob.mkdir('.config')
         self.bob.mkdir('.config/yett')
         self.bob.write('.config/yett/id_ed25519', 'no key\n', 0o600)

@@ -394,7 +394,7 @@ with socket.create_connection(("good.example", 8080)) as s, socket.create_connec
         self.assertEqual(len(self.net('show', 'live').splitlines()), 1)
         self.assert_refused('there is no sandbox', 'allow', 'live', 'a.example', user=self.bob)
         identity = self.yett('ps', '-q').out.strip()
-        self.assert_refused("is its owner's", 'show', identity, user=yett.Root(self.service.folder))
+        self.assert_refused("only the owner may control a sandbox's network", 'show', identity, user=yett.Root(self.service.folder))
 
     def test_one_without_a_network_is_given_none(self):
         process = self.start('sh', '-c', 'echo up; read line', options=['--name', 'alone'])
@@ -763,12 +763,12 @@ class Doctor(Network):
     service_options = {'before': 'grant "vpn" { users = {"*"} user_keys = true profiles = {"*"} network = open allow = {"*", "198.18.0.0/15"} }\n'}
 
     def test_it_says_whether_connections_can_be_caught_and_finds_a_vpn_that_makes_addresses_up(self):
-        self.assertRegex(self.yett('doctor').out, r'(?m)^ok +network +connections can be caught')
+        self.assertRegex(self.yett('doctor').out, r'(?m)^ok +network +connections can be intercepted')
         world.run('ip', 'route', 'add', '198.18.0.0/15', 'via', world.PRIVATE4)
         self.addCleanup(world.run, 'ip', 'route', 'del', '198.18.0.0/15')
         done = self.yett('doctor')
         self.assertEqual(done.code, 0, done)
-        self.assertRegex(done.out, r'(?m)^weaker +network +\S+ leads to 198\.18\.0\.0/15, .*\n +mend: .*allow NAME:PORT@198\.18\.0\.0/15')
+        self.assertRegex(done.out, r'(?m)^weaker +network +\S+ routes 198\.18\.0\.0/15, .*\n +hint: .*allow NAME:PORT@198\.18\.0\.0/15')
         world.hosts(fake_example='198.18.1.1')
         self.addCleanup(world.hosts)
         self.addCleanup(world.run, 'nsenter', '--net=/proc/%d/ns/net' % world.World.other.pid, 'ip', 'addr', 'del', '198.18.1.1/32', 'dev', 'lo')
@@ -1082,11 +1082,11 @@ class Rootless(Network):
 
     def test_as_many_ports_as_can_be_had_and_one_more(self):
         self.assert_connects(['good.example:8000-8255'], {'good.example:8080': 'served at ' + world.GOOD4, 'good.example:8255': 'ECONNRESET'})
-        for allow, text in ((['good.example'], "with 'good.example' its rules are about more"),
-                            (['good.example:443', 'good.example:8000-8255'], "with 'good.example:8000-8255' its rules are about more")):
+        for allow, text in ((['good.example'], "'good.example' exceeds that"),
+                            (['good.example:443', 'good.example:8000-8255'], "'good.example:8000-8255' exceeds that")):
             done = self.sandbox('true', options=[word for rule in allow for word in ('--allow', rule)])
-            self.assert_refused(done, 125, 'without %s, a network is caught at 256 ports at most, and %s' % (self.missing, text))
-            self.assertIn('let each rule have the port that it is about, as NAME:443', done.err)
+            self.assert_refused(done, 125, 'without %s, a network can have rules for 256 ports at most, and %s' % (self.missing, text))
+            self.assertIn('give each rule its port, as in NAME:443', done.err)
         self.assert_refused(self.sandbox('true', options=['--net', 'open']), 125, 'without %s, a network cannot be open' % self.missing)
 
     def test_other_packets_get_nowhere(self):
@@ -1138,9 +1138,9 @@ class WithoutBpf(Rootless):
 
     def test_the_log_and_the_doctor_say_so(self):
         self.output('true')
-        self.assertRegex(self.service.log_text(), r': ready, \d+ profiles; no BPF can be used')
+        self.assertRegex(self.service.log_text(), r': ready, \d+ profiles; BPF is not available')
         done = self.yett('doctor')
-        self.assertRegex(done.out, r'(?m)^weaker +network +without BPF, a network cannot be open: it is caught at the ports that rules name\n +mend: let each rule have the port')
+        self.assertRegex(done.out, r'(?m)^weaker +network +without BPF, a network cannot be open: only ports that rules name can be used\n +hint: give each rule its port')
         self.assertEqual(done.code, 0, done)
 
     def test_other_ports_are_caught_only_when_a_sandbox_is_made(self):

@@ -230,7 +230,7 @@ class Devices(yett.Case):
         for more in ({}, {'user': self.bob}, {'groups': [self.alice.gid, self.GROUP + 1]}):
             with self.subTest(more):
                 user = more.get('user', self.alice)
-                self.assert_refused(self.use('group', **more), 125, 'no sandbox of uid %d gets the device %s, which it may not read and write outside' %
+                self.assert_refused(self.use('group', **more), 125, 'uid %d cannot have the device %s in a sandbox, lacking read and write access outside' %
                                     (user.uid, self.nodes['group']))
         self.assert_used(self.use('group', groups=groups))  # by the supervisor of the first one, or another
         self.assertNotEqual(self.sandbox('ls', self.nodes['group'], groups=groups).code, 0)
@@ -261,7 +261,7 @@ class Devices(yett.Case):
         told = self.yett(*explain, '--', '-p', 'below', 'true').out
         self.assertRegex(told, 'device +%s, %s\n' % (self.nodes['below'], place))
         done = self.yett(*explain, '--', '-p', 'both', 'true', groups=[self.alice.gid, self.GROUP])
-        self.assertIn('refused: no sandbox of uid %d gets the device %s' % (self.alice.uid, self.nodes['closed']), done.out + done.err)
+        self.assertIn('refused: uid %d cannot have the device %s in a sandbox' % (self.alice.uid, self.nodes['closed']), done.out + done.err)
 
     def test_it_is_said_to_be_weaker(self):
         said = 'by devices of the host: ' + self.nodes['below']
@@ -556,9 +556,9 @@ class Check(yett.Case):
                 ('profile "p" {\n  environment = {"NOVALUE"}\n}\n', 2, 'NOVALUE'),
                 ('profile "p" {\n  nice = 99\n}\n', 2, '99'),
                 ('profile "p" {\n  network = hosts\n}\n', 2, "'hosts' is not none, limited, open or host: did you mean host."),
-                ('profile "p" {\n  allow = {"a.org",\n    ":443"}\n}\n', 3, "':443' names no host\n  what helps: write HOST:PORT"),
-                ('profile "p" {\n  allow = {"a..b"}\n}\n', 2, "'a..b' has an empty label\n  what helps: write one dot between labels"),
-                ('profile "p" {\n  deny = {"1.2.3.4/33"}\n}\n', 2, "'1.2.3.4/33' has a prefix that no such address has\n  what helps: write /0"),
+                ('profile "p" {\n  allow = {"a.org",\n    ":443"}\n}\n', 3, "':443' names no host\n  hint: write HOST:PORT"),
+                ('profile "p" {\n  allow = {"a..b"}\n}\n', 2, "'a..b' has an empty label\n  hint: write one dot between labels"),
+                ('profile "p" {\n  deny = {"1.2.3.4/33"}\n}\n', 2, "'1.2.3.4/33' has a prefix that no such address has\n  hint: write /0"),
                 ('profile "p" {\n  allow = {"a.org:0"}\n}\n', 2, "'a.org:0' has no port"),
                 ('profile "p" {\n  allow = {"a.org:70000"}\n}\n', 2, "'a.org:70000' has no port"),
                 ('profile "p" {\n  allow = {"%s.org"}\n}\n' % ('a' * 300), 2, r"'a+\.\.\.' has a label of more than 63 characters"),
@@ -566,7 +566,7 @@ class Check(yett.Case):
                 ('profile "p" {\n  allow = {"fe80::/10"}\n}\n', 2, "'fe80::/10' allows nothing"),
                 ('profile "p" {\n  deny = {\n    "a.org:smtp"}\n}\n', 3, "'a.org:smtp' has a word for a port"),
                 (base + 'grant "g" {\n  users = {"*"}\n  profiles = {"p"}\n  allow = {"https://a.org/"}\n}\n', 7,
-                 'is a URL, and a rule is only its host and port\n  what helps: write a.org:443'),
+                 'is a URL, and a rule is only its host and port\n  hint: write a.org:443'),
                 (base + 'grant "g" {\n  profiles = {"p"}\n}\n', 4, 'g'),
                 (base + 'grant "g" {\n  users = {"*"}\n}\n', 4, 'g'),
                 (base + 'grant "g" {\n  users = {"*"}\n  profiles = {"q"}\n}\n', 6, 'q'),
@@ -726,7 +726,7 @@ class Networks(yett.Case):
                 with self.subTest(rule=rule, option=option):
                     self.assert_refused(self.run_(option, rule), 125, message, mend)
         self.assert_refused(self.run_('--allow', '169.254.169.254:80'), 125, "'169.254.169.254:80' allows nothing")
-        self.assert_refused(self.run_('--net', 'none', '--allow', 'a.org:443'), 125, 'the network that is asked for is none')
+        self.assert_refused(self.run_('--net', 'none', '--allow', 'a.org:443'), 125, 'but asks for the network none')
         self.assert_refused(self.run_('--deny', 'a.org'), 125, 'there is no network at all', 'ask for the network open (--net open)')
         self.assert_refused(self.run_(*(word for i in range(257) for word in ('--allow', 'host%d.example:443' % i))), 125,
                             'more than 256 of --allow and --deny together')

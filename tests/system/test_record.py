@@ -275,7 +275,7 @@ class Bounded(Recorded):
                         sum(one['count'] for one in self.lines() if one['event'] == 'merged' and one['of'] == 'happened') >= 602, 'all of them')
         merged = sum(one['count'] for one in self.lines() if one['event'] == 'merged' and one['of'] == 'happened')
         self.assertEqual(len(self.of(box, 'command')) + merged, 602)
-        self.assertIn('things that happened in sandboxes have no record', self.shown('--event', 'merged'))
+        self.assertIn('events of sandboxes were not recorded', self.shown('--event', 'merged'))
         # and that hides no sandbox
         other = self.create()
         self.assertEqual(len(self.of(other, 'create')), 1)

@@ -240,7 +240,7 @@ class Ports(Relays):
                     continue  # each user has one of its own there
                 done = self.yett(*argv)
                 self.assertEqual(done.code, 0, done)
-                self.assertIn('yett: whether ports and sockets may be relayed is not in this', done.err)
+                self.assertIn('yett: this does not cover forwarded ports and sockets', done.err)
 
     def test_not_of_a_command_that_outlives_its_client(self):
         done = self.sandbox('true', options=['--background', '--linger', '--publish', '0:80'])
@@ -295,7 +295,7 @@ class UnixSockets(Relays):
         bus = self.runtime + '/bus'
         self.listen(bus)
         self.assert_refused(self.sandbox('true', options=['--relay-socket', bus]), 125,
-                            'the socket (who reaches it has the whole of the user: it starts programs outside) ' + bus)
+                            'the socket (access to it gives all rights of the user: it starts programs outside) ' + bus)
         os.symlink(other, self.agent)
         self.assert_refused(self.sandbox('true', options=['--relay-socket', self.agent]), 125, 'does not allow the socket ' + other)
 

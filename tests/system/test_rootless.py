@@ -237,7 +237,7 @@ class Means(yett.Case):
         self.refused('cannot be paused', options=['--idle-timeout', '1s', '--idle-action', 'pause'])
 
     def test_a_network_of_every_port_is_refused(self):
-        for options, text in ((['--net', 'open'], 'a network cannot be open'), (['--allow', 'pypi.org'], "with 'pypi.org' its rules are about more")):
+        for options, text in ((['--net', 'open'], 'a network cannot be open'), (['--allow', 'pypi.org'], "and 'pypi.org' exceeds that")):
             for more in ([], ['--dry-run']):
                 with self.subTest(options=options, more=more):
                     self.assert_refused(self.sandbox('true', options=options + more), 125, 'without root, a network', text)
@@ -400,7 +400,7 @@ class Nowhere(yett.Case):
         self.assertEqual(done.code, 1, done)
         self.assertRegex(done.out, r'(?m)^missing  start +personal, and you can have no user namespace')
         self.assertIn('have the administrator start the service', done.out)
-        self.assertRegex(done.out, r'(?m)^weaker +network +connections can be caught at ports that rules are about, and no others: that takes root$')
+        self.assertRegex(done.out, r'(?m)^weaker +network +connections can be intercepted only at ports that rules name: other ports need root$')
         config = self.bob.home + '/.config'
         os.rename(config, config + '.kept')
         self.addCleanup(os.rename, config + '.kept', config)
@@ -488,7 +488,7 @@ class Contained(yett.Case):
 
     def test_a_chroot(self):
         root = self.folder('root')
-        self.assert_told(['the kernel gives none to who is in a chroot', 'run yett outside of it'],
+        self.assert_told(['the kernel allows none inside a chroot', 'run yett outside of it'],
                          'mount -t tmpfs none %s; mkdir %s/in; cd %s/in; for i in bin lib lib64 usr etc proc dev tmp; do mkdir $i; mount --rbind /$i $i; done'
                          % (root, root, root), around=['chroot', root + '/in'])
 
@@ -809,7 +809,7 @@ class Doctor(yett.Case):
         self.assertRegex(done.out, r'(?m)^weaker   start +personal, in a user namespace of your own: ' + re.escape(self.service.script))
         self.assertRegex(done.out, r'(?m)^weaker   trial +a command ran in a sandbox, weaker without root: commands have your own uid outside')
         self.assertIn('systemd-run --user --scope', done.out)
-        self.assertRegex(done.out, r'(?m)^weaker   network +without root a listener for each port that rules are about, 256 at most')
+        self.assertRegex(done.out, r'(?m)^weaker   network +without root: one listener for each port that rules name, at most 256')
 
     def test_it_says_why_there_is_no_network(self):
         done = self.service.run(self.alice, self.service.yett, 'doctor', preexec_fn=forbid_network_namespaces)

@@ -157,7 +157,7 @@ class Sessions(Workspace):
         self.assertEqual(self.do('exec', 'box', '--', 'cat', 'file', cwd=self.source).out, 'old\n')
         self.do('suspend', 'box')
         os.rename(self.source, self.source + '-away')
-        self.assert_stays_suspended(self.source + ' No such file or directory', 'put it back')
+        self.assert_stays_suspended(self.source + ' No such file or directory', 'restore that path')
         os.rename(self.source + '-away', self.source)
         self.do('resume', 'box')
 
@@ -223,17 +223,17 @@ class Sessions(Workspace):
                     before, work = self.record(), self.works()[-1]
                     for idle in ([], ['--idle-timeout', '1h', '--idle-action', 'suspend']):
                         done = self.do('create', '--name', 'box', *idle, code=1)
-                        for text in ('whether the sandbox box is gone cannot be found out', 'yett destroy box'):
+                        for text in ('cannot find out whether the sandbox box still exists', 'yett destroy box'):
                             self.assertIn(text, done.err)
                     if is_suspended:
-                        self.assertIn('cannot be found out', self.do('resume', 'box', code=1).err)
+                        self.assertIn('cannot find out whether', self.do('resume', 'box', code=1).err)
                     self.assertEqual(self.record(), before)
                     ps = self.ps()
                     self.assertEqual([(entry['name'], entry['state']) for entry in ps['suspended']], [('box', 'unknown')] if is_suspended else [])
                     if ps['sandboxes']:
                         self.do('destroy', ps['sandboxes'][0]['id'])
                     if os.path.exists(self.path()):
-                        self.assertIn('cannot be found out, and its session is forgotten', self.do('destroy', 'box').err)
+                        self.assertIn('the session was removed, but the sandbox box (', self.do('destroy', 'box').err)
                     self.assertFalse(os.path.exists(self.path()))
                     self.create()
                     self.do('destroy', 'box')
@@ -253,8 +253,8 @@ class Sessions(Workspace):
                     for text in ("a sandbox named 'box' is there already", '--socket ' + other.socket):
                         self.assertIn(text, done.err)
                     self.assertIn(other.socket, self.do('resume', 'box', code=1).err)
-                    self.assertIn('runs elsewhere', self.do('destroy', 'box', code=1).err)
-                    self.assertIn('runs elsewhere', self.do('exec', 'box', '--', 'true', code=125).err)
+                    self.assertIn('belongs to another helper', self.do('destroy', 'box', code=1).err)
+                    self.assertIn('belongs to another helper', self.do('exec', 'box', '--', 'true', code=125).err)
                     then = time.time() - 8 * 86400
                     for file in os.listdir(self.path()):
                         os.utime(self.path() + '/' + file, (then, then))
@@ -560,7 +560,7 @@ class Sessions(Workspace):
         self.edit(lambda text: text.replace('share=8 ' + device, 'share=8 7'))
         yett.write(self.store() + '/info', yett.read(self.store() + '/info').replace(boot, other))
         done = self.do('resume', 'box')
-        self.assertIn('files in it may be torn', done.err)
+        self.assertIn('files in the store may be incomplete', done.err)
         self.assertEqual(self.shell('cat file'), 'new\n')
         self.do('suspend', 'box')
         self.assertNotIn('torn', self.do('resume', 'box').err)
@@ -711,18 +711,18 @@ class Sessions(Workspace):
                     self.assertEqual(self.do('run', option, share, '--', 'ls', '-A', self.state + '/yett').out, '')
                     continue
                 done = self.do('run', option, share, '--', 'true', code=125)
-                self.assertIn('it is kept how sandboxes are made again', done.err)
+                self.assertIn('sessions of sandboxes are kept', done.err)
                 self.assertIn('cannot share', self.do('mount', option, share, 'box', code=1).err)
         for share in (self.state + '/yett/sessions', self.path(), self.state, self.alice.home):
             for more in ('', ':memory=1M'):
                 done = self.do('run', '--cow', share + more, '--', 'true', code=125)
-                self.assertIn('it is kept how sandboxes are made again', done.err)
+                self.assertIn('sessions of sandboxes are kept', done.err)
                 self.assertNotIn('memory=SIZE', done.err)
                 if os.path.dirname(share) != self.state + '/yett/sessions':
                     self.assertIn('cannot share', self.do('mount', '--cow', share + ':/mnt/x:memory=1M', 'box', code=1).err)
         shutil.rmtree(self.state + '/yett')  # nor one that is just being made what there will be
         done = self.do('create', '--name', 'other', '--rw', self.state, code=1)
-        self.assertIn('it is kept how sandboxes are made again', done.err)
+        self.assertIn('sessions of sandboxes are kept', done.err)
 
     def limited(self, *argv):
         """The command where no file can be written, as on a disk that is full."""
@@ -774,8 +774,8 @@ class Sessions(Workspace):
         self.assertIn('a sandbox works on the store ' + work, done.err)
         self.assertEqual(self.checkpoint('latest', 'thread').out, 'third')  # nothing has gone back
         done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', '--kill', cwd=self.alice.home, code=1)  # a file that programs write named it
-        self.assertIn('of what was changed in %s, which is not the current directory' % self.source, done.err)
-        self.assertIn('yett snapshot list %s tells' % work, done.err)
+        self.assertIn('has the changes of %s, which is neither the current directory' % self.source, done.err)
+        self.assertIn('yett snapshot list %s lists' % work, done.err)
         done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', '--kill')
         self.assertIn('%s is as second was\nremoved 1 checkpoint\n' % work, done.out)
         self.assertEqual(self.checkpoint('latest', 'thread').out, 'second')
@@ -791,10 +791,10 @@ class Sessions(Workspace):
         self.do('suspend', 'box')
         first, named = put(), put('--sandbox', 'box', '--snapshot', 'none')
         other, last = put('--sandbox', '0123456789abcdef', '--snapshot', 'x'), put()
-        for which, text in ((first, 'names no snapshot'), (named, 'no snapshot none'), (other, 'there is no store 0123456789abcdef, nor one of a sandbox of that id or name')):
+        for which, text in ((first, 'has no snapshot to roll a store back to'), (named, 'no snapshot none'), (other, 'there is no store 0123456789abcdef, nor one of a sandbox of that id or name')):
             self.assertIn(text, self.checkpoint('rollback', 'thread', which, '--workspace', code=1).err)
         self.assertIn('is not of the thread others', self.checkpoint('rollback', 'others', first, '--workspace', code=1).err)
-        self.assertIn('--kill is of --workspace', self.checkpoint('rollback', 'thread', first, '--kill', code=2).err)
+        self.assertIn('--kill needs --workspace', self.checkpoint('rollback', 'thread', first, '--kill', code=2).err)
         self.assertIn(last, self.checkpoint('list', 'thread').out)
 
     # --- kills, and two at once ---
@@ -988,7 +988,7 @@ class Sessions(Workspace):
             self.assertIn(text, done.err)
             self.assertEqual((self.ps()['sandboxes'][0]['id'], self.shell('cat file /tmp/kept')), (before['id'], 'two\nx\n'))
         refused('has no snapshot none', 'none')
-        refused('1 snapshot that came later than one', 'one')
+        refused('1 snapshot later than one', 'one')
         os.mkdir(self.store(work) + '/apply')
         yett.write(self.store(work) + '/apply/journal', '')
         refused('ended half-way', 'two')
@@ -1021,18 +1021,18 @@ class Sessions(Workspace):
         before = self.ps()['sandboxes'][0]['id']
         back = ['snapshot', 'rollback', '--kill', work['id']]
         thread = ['checkpoint', 'rollback', 'thread', put, '--workspace', '--kill']
-        self.assertIn('what was changed in %s since three is gone then; and what runs in the sandbox %s, and is in its /tmp. Go back?' % (work['id'], before),
+        self.assertIn('the changes in %s since three will be lost; and the processes and /tmp of the sandbox %s. Go back?' % (work['id'], before),
                       self.on_terminal('n\n', *back, 'three', code=1))
         shown = self.on_terminal('n\n', *thread, code=1)
-        self.assertIn('since one is gone then, with 2 snapshots that came later; and what runs in the sandbox %s,' % before, shown)
+        self.assertIn('since one will be lost, with 2 later snapshots; and the processes and /tmp of the sandbox %s.' % before, shown)
         self.assertIn('nothing was changed', shown)
         self.assertNotIn('Go back?', self.on_terminal('n\n', *back, 'one', code=1))
         self.assertEqual((self.ps()['sandboxes'][0]['id'], self.shell('cat file')), (before, 'three\n'))
-        self.assertIn('--yes is of --workspace', self.checkpoint('rollback', 'thread', put, '--yes', code=2).err)
+        self.assertIn('--yes needs --workspace', self.checkpoint('rollback', 'thread', put, '--yes', code=2).err)
         self.assertNotIn('Go back?', self.on_terminal('', *thread, '--yes'))
         self.assertEqual(self.shell('cat file'), 'one\n')
         self.do('suspend', 'box')
-        self.assertIn('since one is gone then. Go back?', self.on_terminal('y\n', *back, 'one'))
+        self.assertIn('since one will be lost. Go back?', self.on_terminal('y\n', *back, 'one'))
 
     def test_a_rollback_after_which_it_cannot_be_made_again_leaves_it_suspended(self):
         data = self.folder('data')

@@ -116,7 +116,7 @@ class Serving(setuid.Case):
         self.addCleanup(os.chmod, setuid.HELPER, 0o4750)
         done = self.yett('doctor')
         self.assertRegex(done.out, r'(?m)^weaker +start +set-user-id: .* mode 4755, so that anybody may execute it$')
-        self.assertIn('mend: chown root:yett ' + setuid.HELPER + ' && chmod 4750', done.out)
+        self.assertIn('hint: chown root:yett ' + setuid.HELPER + ' && chmod 4750', done.out)
 
     def test_without_the_bit_it_is_one_of_the_callers_own(self):
         os.chmod(setuid.HELPER, 0o755)

@@ -172,7 +172,7 @@ class Live(Snapshots):
         for name in ('a', 'b', 'c'):
             done = self.snapshot('take', id_, name)
             self.assertEqual(done.out, name + '\n')
-            self.assertIn('the sandbox %s stood still while it was copied' % work['sandbox'], done.err)
+            self.assertIn('the sandbox %s was frozen while it was copied' % work['sandbox'], done.err)
             self.line(process)
         self.assertEqual(self.listed(id_), [('a', 1), ('b', 2), ('c', 3)])
         taken = shown_by_names(store, self.source)
@@ -185,7 +185,7 @@ class Live(Snapshots):
         self.assertEqual(shown_by_names(self.store({'id': fork}), self.source), taken)
         self.assertIn('a sandbox works on the store', self.snapshot('rollback', id_, 'a', code=1).err)
         self.assertIn('has a snapshot a already', self.snapshot('take', id_, 'a', code=1).err)
-        self.assertIn('stood still', json.loads(self.snapshot('take', id_, '--json').out)['notes'][0])
+        self.assertIn('was frozen', json.loads(self.snapshot('take', id_, '--json').out)['notes'][0])
         self.snapshot('delete', id_, 'b')
         self.assertEqual(self.names(id_), ['a', 'c', '1'])
         self.assertEqual(self.yett('pause', work['sandbox']).code, 0)
@@ -280,7 +280,7 @@ class Live(Snapshots):
             self.assertIn(b'waiting: the sandbox %s is being copied' % one['sandbox'].encode(), second.stderr.readline())
             self.assertEqual(self.state_of(one), 'paused')
             for copying in (first, second):
-                self.assertIn('stood still', self.end_of_copying(copying)[1])
+                self.assertIn('was frozen', self.end_of_copying(copying)[1])
             self.assertEqual(self.state_of(one), 'running')
         out, _ = process.communicate(b'on\n', timeout=yett.DEADLINE)
         self.assertEqual(out, b'on\n')
@@ -293,13 +293,13 @@ class Live(Snapshots):
             self.assertEqual(self.yett('resume', work['sandbox']).code, 0)
             out, err = self.end_of_copying(copying, 1)
             self.assertEqual(out, '')
-            self.assertIn('the sandbox %s went on or ended before all was copied' % work['sandbox'], err)
-            self.assertNotIn('stood still', err)
+            self.assertIn('the sandbox %s was resumed (yett resume) or ended while it was copied' % work['sandbox'], err)
+            self.assertNotIn('was frozen', err)
             self.assertEqual((self.state_of(work), self.names(work['id']), [each['id'] for each in self.works()]), ('running', [], before))
         self.snapshot('take', work['id'], 'x')
         copying = self.stopped('take', work['id'], 'y')
         self.assertEqual(self.yett('destroy', work['sandbox']).code, 0)
-        self.assertIn('went on or ended', self.end_of_copying(copying, 1)[1])
+        self.assertIn('was resumed (yett resume) or ended', self.end_of_copying(copying, 1)[1])
         process.communicate(timeout=yett.DEADLINE)
         self.assertEqual(self.names(work['id']), ['x'])
 
@@ -316,7 +316,7 @@ class Live(Snapshots):
         process, work, _ = self.begin('sh', '-c', 'echo 1 >one; echo; read line; echo $line')
         copying = self.stopped('take', work['id'], 'x')
         self.cut_off(copying)
-        self.assertIn('what helps: the sandbox may still be paused: yett resume ' + work['sandbox'], self.end_of_copying(copying, 1)[1])
+        self.assertIn('hint: the sandbox may still be paused: yett resume ' + work['sandbox'], self.end_of_copying(copying, 1)[1])
         self.assertEqual((self.state_of(work), self.names(work['id'])), ('paused', []))
         self.assertEqual(self.yett('resume', work['sandbox']).code, 0)
         out, _ = process.communicate(b'on\n', timeout=yett.DEADLINE)
@@ -344,10 +344,10 @@ class InUse(Snapshots):
             self.assertEqual(self.take_used(store, 'n%d' % i).code, 0)
         done = self.take_used(store, 'more')
         self.assertEqual(done.code, 1, done)
-        self.assertIn('as many snapshots as there may be while a sandbox works on it', done.err)
+        self.assertIn('the maximum number of snapshots while a sandbox works on it', done.err)
         self.assertIn('end the sandbox', done.err)
         self.assertEqual(self.again(work, 'cat file; echo 3 >file'), '2\n')
-        self.assertIn('has as many snapshots', self.snapshot('take', work, 'more', code=1).err)
+        self.assertIn('has the maximum number of snapshots', self.snapshot('take', work, 'more', code=1).err)
         self.snapshot('delete', work, 'n7')
         self.snapshot('take', work, 'more')
         self.again(work, 'echo 4 >file')
@@ -404,7 +404,7 @@ class InUse(Snapshots):
         layer, created, _ = os.readlink(path).split()
         os.unlink(path)
         os.symlink('%s %s 00000000-0000-0000-0000-000000000000' % (layer, created), path)
-        text = 'the machine was started anew since the snapshot one was taken: if it had crashed, files in it may be torn'
+        text = 'the machine was rebooted after the snapshot one was taken: after a crash, files in the snapshot may be incomplete'
         done = self.snapshot('list', work)
         self.assertEqual((text in done.err, 'snapshot two' in done.err), (True, False), done)
         self.assertIn(text, self.snapshot('fork', work, 'one').err)
@@ -556,7 +556,7 @@ class Full(OnDisk):
                 done = run()
                 refused += 'No space left' in done.err
                 self.assertTrue(done.code == 0 or 'No space left' in done.err or what == 'settle', (what, room, done))
-                if 'No space left' in done.err and 'cannot put the snapshots' in done.err:
+                if 'No space left' in done.err and 'cannot move the snapshots' in done.err:
                     self.assertIn('make room, as by yett discard', done.err)
                     unsettled += 1
                 if what == 'take_used':

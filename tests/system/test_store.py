@@ -73,7 +73,7 @@ class Again(Workspace):
         self.assertTrue(self.works()[0]['earlier_boot'])
         done = self.again(work, 'cat file')
         self.assertEqual((done.code, done.out), (0, 'new\n'), done)
-        self.assertIn('files in it may be torn', done.err)
+        self.assertIn('files in the store may be incomplete', done.err)
         self.assertFalse(self.works()[0]['earlier_boot'])
         for line in (boot, device, 'later=kept%20as%20it%20is'):
             self.assertIn(line + '\n', yett.read(path).replace('boot=', ''))
@@ -105,7 +105,7 @@ class Again(Workspace):
     def test_one_store_twice_in_a_sandbox_is_refused(self):
         self.make_store()
         work, = self.works()
-        self.assert_refused_and_kept(work, 'a sandbox', '--store', work['id'], '--store', work['id'] + ':/tmp/other')
+        self.assert_refused_and_kept(work, 'another sandbox is using the store', '--store', work['id'], '--store', work['id'] + ':/tmp/other')
 
     def test_a_request_that_comes_to_nothing_leaves_it(self):
         self.assert_cow('echo new >file')
@@ -127,7 +127,7 @@ class Again(Workspace):
         for make in (lambda path: None, lambda path: os.symlink(secret, path), lambda path: os.symlink('away', path), os.mkfifo,
                      lambda path: yett.write(path, ''), os.mkdir):  # the last one is root's
             make(store + '/upper')
-            self.assert_refused_and_kept(work, 'whose "upper" has to be a directory of yours')
+            self.assert_refused_and_kept(work, '"upper" must be a directory of yours')
             self.assertEqual(os.listdir(secret), [])
             if os.path.isdir(store + '/upper') and not os.path.islink(store + '/upper'):
                 os.rmdir(store + '/upper')
@@ -143,7 +143,7 @@ class Again(Workspace):
             self.assertTrue(stat.S_ISDIR(os.lstat(store + '/work').st_mode))
         self.assertIn('file', os.listdir(self.source))
         os.unlink(store + '/info')
-        self.assert_refused_and_kept(work, 'does not tell which directory it is about')
+        self.assert_refused_and_kept(work, 'has no recorded directory yet')
 
 
 class Named(Workspace):
@@ -229,12 +229,12 @@ class Named(Workspace):
         self.do('snapshot', 'delete', name, cwd=self.source)
         self.do('apply', cwd=self.source)
         self.assertEqual((yett.read(self.source + '/file'), os.listdir(other)), ('2\n', []))
-        self.assertIn('it takes --yes', self.do('discard', code=2, cwd=self.source).err)  # as where a variable is not set
+        self.assertIn('--yes is needed', self.do('discard', code=2, cwd=self.source).err)  # as where a variable is not set
         self.do('discard', '--yes', cwd=self.source)
         self.assertIn('+1\n', self.do('diff', cwd=self.source).out)
         nowhere = self.folder('nowhere')
         for argv in (['diff'], ['apply'], ['discard', '--yes'], ['snapshot', 'take'], ['git', 'fetch']):
-            self.assertIn('nothing is kept that a sandbox changed in %s\n' % nowhere, self.do(*argv, code=1, cwd=nowhere).err)
+            self.assertIn('no store contains changes of a sandbox in %s\n' % nowhere, self.do(*argv, code=1, cwd=nowhere).err)
 
     def test_an_empty_word_is_no_store(self):
         """A variable that is not set throws nothing away."""
@@ -266,7 +266,7 @@ class Left(Workspace):
         self.assertEqual(len(self.works()), 1)
 
     def test_what_was_made_and_removed_again_but_for_a_whiteout_is_a_change(self):
-        self.assertIn('is kept: yett discard', self.cow('rm file').err)
+        self.assertIn('are kept: yett discard', self.cow('rm file').err)
         self.assertEqual(self.works()[0]['changed'], True)
 
     def test_a_store_that_was_named_stays(self):
@@ -291,7 +291,7 @@ class Left(Workspace):
         self.assertEqual({work['source'] for work in self.works()}, {self.source, other})
         self.assertIn(old['id'], {work['id'] for work in self.works()})
         for work in self.works():
-            self.assertIn(('yett discard %s throws it away' % work['id']).encode(), err)
+            self.assertIn(('yett discard %s throws them away' % work['id']).encode(), err)
 
     def test_what_was_given_up_before_its_command_leaves_nothing_either(self):
         for options in (['--rm'], []):
@@ -430,7 +430,7 @@ class Hidden(Workspace):
         self.alice.mkdir('source/shut', mode=0)
         done = self.cow('true', '--hide', '.env')
         self.assertEqual(done.code, 125, done)
-        self.assertIn('cannot hide shut in %s: it cannot be looked into for names' % self.source, done.err)
+        self.assertIn('cannot hide shut in %s: its names cannot be read here' % self.source, done.err)
         os.rmdir(self.source + '/shut')
         self.bob.mkdir(self.source + '/bobs', mode=0o700)
         self.assertEqual(self.cow('touch new', '--hide', '.env').code, 0)
@@ -475,7 +475,7 @@ class Hidden(Workspace):
         os.unlink(path)
         os.mkdir(path)
         done = self.cow('true')
-        self.assertEqual((done.code, done.err.splitlines()[0]), (125, 'yett: %s is no file, where a list of names is to be' % path))
+        self.assertEqual((done.code, done.err.splitlines()[0]), (125, 'yett: %s is not a file, but must be a list of names' % path))
         os.rmdir(path)
         self.list_names('.env\n')
         os.chmod(path, 0)
@@ -487,7 +487,7 @@ class Hidden(Workspace):
         for how in (['--rw', self.source], ['--ro', self.source], ['--cow', self.source + ':memory=8M'], []):
             done = self.sandbox('true', options=[*how, '--hide', '.env'], cwd=self.source, env=self.environment())
             self.assertEqual(done.code, 125, done)
-            self.assertIn('nothing is shared copy-on-write', done.err)
+            self.assertIn('names can be hidden only in a copy-on-write share', done.err)
             self.assertIn('--cow PATH --hide NAME', done.err)
         self.assertEqual(self.works(), [])
 
@@ -503,7 +503,7 @@ class Live(Workspace):
         for _ in range(3):
             done = self.yett('snapshot', 'fork', work['id'], env=self.environment())
             self.assertEqual(done.code, 0, done)
-            self.assertIn('the sandbox %s stood still while it was copied' % work['sandbox'], done.err)
+            self.assertIn('the sandbox %s was frozen while it was copied' % work['sandbox'], done.err)
             one, two = (int(yett.read('%s/upper/%s' % (self.store({'id': done.out.strip()}), name))) for name in ('one', 'two'))
             self.assertIn(one - two, (0, 1), (one, two))
             self.line(process)
@@ -549,7 +549,7 @@ class Snapshots(workspace.Snapshots):
         done = self.yett('diff', '--name-only', work + '@first', env=self.environment())
         self.assertEqual((done.code, sorted(done.out.split())), (0, ['file', 'gone', 'made/', 'made/a', 'new/', 'new/n', 'removed/', 'removed/file']), done)
         done = self.snapshot('rollback', work, 'first', code=1)
-        self.assertIn('has 2 snapshots that came later than first', done.err)
+        self.assertIn('has 2 snapshots later than first', done.err)
         self.assertEqual(self.names(work), ['first', 'second', 'third'])
         self.snapshot('rollback', work, 'third')
         self.assertEqual(self.again(work, 'ls new made; cat file gone').split(), ['made:', 'b', 'new:', 'm', '2', 'g'])
@@ -624,7 +624,7 @@ class Snapshots(workspace.Snapshots):
             self.snapshot('take', work)
         self.assertEqual(self.again(work, 'cat file; echo more >more'), '60\n')
         done = self.snapshot('take', work, code=1)
-        self.assertIn('has as many snapshots as there may be', done.err)
+        self.assertIn('has the maximum number of snapshots', done.err)
         self.assertIn('yett snapshot delete %s NAME' % work, done.err)
         self.snapshot('delete', work, '7')
         self.snapshot('take', work)
@@ -646,7 +646,7 @@ class Snapshots(workspace.Snapshots):
                             (['take', work, '../x'], 'cannot be the name'), (['list', '0' * 16], 'there is no store')):
             self.assertIn(text, self.snapshot(*words, code=1).err)
         for words in (['take'], ['rollback', 'first']):
-            self.assertIn('nothing is kept that a sandbox changed in', self.snapshot(*words, code=1).err)
+            self.assertIn('no store contains changes of a sandbox in', self.snapshot(*words, code=1).err)
         for words in (['make', work], ['rollback'], ['list', work, 'x'], ['take', work, '--yes']):
             self.snapshot(*words, code=2)
         self.assertEqual(len(self.works()), 1)
@@ -669,7 +669,7 @@ class Snapshots(workspace.Snapshots):
                 make(path)
                 done = self.sandbox('cat', 'secret', 'file', options=['--store', work['id'], '-C', self.source], env=self.environment())
                 self.assertEqual(done.code, 125, (name, done))
-                self.assertIn('is no directory of the caller\'s, or a link', done.err)
+                self.assertIn('is a link, or no directory of the caller', done.err)
                 if name != 'hidden' and not os.path.isdir(path):
                     self.snapshot('take', work['id'], code=1)
                     self.snapshot('rollback', work['id'], 'first', code=1)
@@ -719,7 +719,7 @@ class Snapshots(workspace.Snapshots):
         self.assertEqual(self.names(work), [])
         for make in (lambda: os.mkfifo(path), lambda: os.symlink('/etc', path), lambda: yett.write(path, '')):
             make()
-            self.assertIn('are not as they were made', self.snapshot('list', work, code=1).err)
+            self.assertIn('are damaged', self.snapshot('list', work, code=1).err)
             os.unlink(path)
 
     def test_what_cannot_be_read_cannot_be_copied_and_nothing_is_left(self):

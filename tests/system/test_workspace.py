@@ -246,7 +246,7 @@ class Stores(Workspace):
         work, = self.works()
         done = self.yett('destroy', box.out.strip(), env=self.environment())
         self.assertEqual((done.code, done.out), (0, ''), done)
-        self.assertIn('what was changed in %s is kept: yett discard %s throws it away' % (self.source, work['id']), done.err)
+        self.assertIn('the changes in %s are kept: yett discard %s throws them away' % (self.source, work['id']), done.err)
         self.assertEqual(self.yett('discard', work['id'], env=self.environment()).code, 0)
 
     def test_a_deep_tree_is_discarded_and_no_link_of_it_is_followed(self):
@@ -312,7 +312,7 @@ class Refused(Workspace):
 
     def test_a_store_in_or_around_the_source(self):
         for source in (self.alice.home, self.state):
-            self.refused('--cow', source, text='would be kept in it or around it, in %s/yett/work' % self.state)
+            self.refused('--cow', source, text='is located in, the directory of the changes, %s/yett/work' % self.state)
         self.assertEqual(os.listdir(self.state), [])
         os.makedirs(self.state + '/yett/work/inside', exist_ok=True)
         for path in (self.state, self.state + '/yett', self.state + '/yett/work', self.state + '/yett/work/inside'):
@@ -320,7 +320,7 @@ class Refused(Workspace):
             os.chmod(path, 0o700)
         inside = self.state + '/yett/work/inside'
         for source in (self.state, inside, inside + ':memory=8M'):
-            self.refused('--cow', source, text='would be kept in it or around it')
+            self.refused('--cow', source, text='is located in, the directory of the changes')
         if not memory_takes_attributes():
             return
         done = self.sandbox('sh', '-c', 'touch source/x && rm -r source && ls -A . state/yett',
@@ -338,7 +338,7 @@ class Refused(Workspace):
                     continue
                 done = self.sandbox('true', options=[how, path], env=self.environment())
                 self.assertEqual(done.code, 125, (path, done))
-                self.assertIn('it holds, or lies in, %s/yett/work' % self.state, done.err)
+                self.assertIn('it contains, or is located in, %s/yett/work' % self.state, done.err)
         self.assertEqual(self.sandbox('true', options=['--rw', self.source], env=self.environment()).code, 0)
 
     def test_mounts_below_the_source(self):
@@ -412,7 +412,7 @@ class Service(Workspace):
         for how in ('--rw', '--ro'):
             done = self.sandbox('true', options=['-p', 'kept', how, self.source], env=self.environment())
             self.assertEqual(done.code, 125, done)
-            self.assertIn("the profile 'kept' wants what is shared to be copy-on-write, and %s: --cow PATH" %
+            self.assertIn("the profile 'kept' requires shares to be copy-on-write, and %s: use --cow PATH" %
                           ('a share is writable' if how == '--rw' else 'no share is'), done.err)
         self.assertEqual(len(self.works()), 1)
         self.assertEqual(self.cow('true', '-p', 'kept').code, 0)

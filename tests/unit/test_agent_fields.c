@@ -100,8 +100,8 @@ static void what_makes_no_sense_here_is_refused_with_the_reason(void **state)
 
 	(void)state;
 	assert_int_equal(fields_check(fields, json, &error), YETT_E_UNSUPPORTED);
-	assert_non_null(
-		strstr(error.message, "mac_address: no interface of a sandbox leads out of it"));
+	assert_non_null(strstr(error.message,
+	                       "mac_address: a sandbox has no interface on the host's network"));
 	json_decref(json);
 	assert_check("{\"needed\": true, \"machine\": 1}", "machine: there is no such field");
 }

@@ -104,10 +104,10 @@ static void what_is_no_name_or_no_list_is_an_error(void **state)
 	}
 	assert_int_equal(unlink("etc/hide.d/own"), 0);
 	assert_int_equal(mkdir("etc/hide.d/own", 0755), 0);
-	expect_refused("etc/hide.d/own is no file");
+	expect_refused("etc/hide.d/own is not a file");
 	assert_int_equal(rmdir("etc/hide.d/own"), 0);
 	assert_int_equal(mkfifo("etc/hide.d/own", 0644), 0);
-	expect_refused("etc/hide.d/own is no file");
+	expect_refused("etc/hide.d/own is not a file");
 }
 
 static void more_than_1024_names_are_refused(void **state)

@@ -347,9 +347,9 @@ static void a_share_has_one_source(void **state)
 	         "share /x has -1 for a descriptor"},
 		{SHARE(.path = "/usr", .flags = 16), "not all known: 0x10"},
 		{SHARE(.path = "/usr", .flags = YETT_SHARE_COW | YETT_SHARE_WRITABLE),
-	         "share /usr is to be copy-on-write, and writable or a socket"},
+	         "share /usr is copy-on-write, and so can be neither writable nor a socket"},
 		{SHARE(.path = "/usr", .flags = YETT_SHARE_COW | YETT_SHARE_SOCKET),
-	         "share /usr is to be copy-on-write, and writable or a socket"},
+	         "share /usr is copy-on-write, and so can be neither writable nor a socket"},
 		{SHARE(.path = "/usr", .memory_bytes = 1),
 	         "share /usr has a size of memory, and is not copy-on-write"},
 		{SHARE(.path = "/etc/passwd", .flags = YETT_SHARE_COW),
@@ -357,7 +357,7 @@ static void a_share_has_one_source(void **state)
 		{SHARE(.path = "/usr", .flags = YETT_SHARE_SOCKET),
 	         "cannot share /usr: it is no socket"},
 		{SHARE(.path = "/usr", .flags = YETT_SHARE_SOCKET | YETT_SHARE_WRITABLE),
-	         "share /usr is a socket, and to be writable"},
+	         "share /usr is a socket, and cannot be writable"},
 	};
 	const struct message_create *create = &((struct peer *)*state)->message.body.create;
 	struct peer *peer = *state;

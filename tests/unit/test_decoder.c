@@ -626,7 +626,7 @@ static void texts_of_a_decoder_that_do_not_end_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(run_lie("error-text", &error), -EPROTO);
-	assert_string_equal(error.message, "yett-decoder gave an answer that cannot be");
+	assert_string_equal(error.message, "yett-decoder sent an invalid answer");
 }
 
 int main(int argc, char **argv)

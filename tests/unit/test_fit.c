@@ -160,7 +160,7 @@ static void a_network_is_one_of_some_ports(void **state)
 		"profile \"default\" {\n network = limited\n allow = {\"a.example:443\"}\n}\n"
 		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = open allow = {\"*\"} }\n");
 	d->request.body.create.network = NETWORK_OPEN;
-	refused(d, &all, "without root, a network cannot be open", "let each rule have the port");
+	refused(d, &all, "without root, a network cannot be open", "give each rule its port");
 	assert_int_equal(fit_network(d->policy, &d->decision, false, &d->error),
 	                 YETT_E_UNSUPPORTED);
 	assert_non_null(strstr(d->error.message, "without BPF, a network cannot be open"));
@@ -173,11 +173,11 @@ static void a_network_is_one_of_some_ports(void **state)
 	assert_int_equal(d->plan.network, PLAN_NETWORK_LIMITED);
 	ask_for(d, "c.example:1255");
 	refused(d, &all,
-	        "without root, a network is caught at 256 ports at most, and with 'c.example:1255' its rules are about more",
+	        "without root, a network can have rules for 256 ports at most, and 'c.example:1255' exceeds that",
 	        "NAME:443; the service (docs/admin.md) needs no ports");
 	d->request.body.create.rules_count = 0;
 	ask_for(d, "git.example.org");
-	refused(d, &all, "with 'git.example.org' its rules are about more", "NAME:443");
+	refused(d, &all, "and 'git.example.org' exceeds that", "NAME:443");
 }
 
 static void a_rule_of_the_policy_that_cannot_be_had_is_named_with_its_line(void **state)
@@ -188,8 +188,8 @@ static void a_rule_of_the_policy_that_cannot_be_had_is_named_with_its_line(void 
 		d,
 		"profile \"default\" {\n network = limited\n allow = {\"a.example:443\",\n \"*.b.example\"}\n}\n"
 		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = limited }\n");
-	refused(d, &all, "and with '*.b.example' (", "NAME:443");
-	assert_non_null(strstr(d->error.message, ":4) its rules are about more"));
+	refused(d, &all, "at most, and '*.b.example' (", "NAME:443");
+	assert_non_null(strstr(d->error.message, ":4) exceeds that"));
 }
 
 static void what_a_profile_insists_on_is_refused(void **state)

@@ -100,7 +100,7 @@ static void assert_refused_as(const struct bytes *bytes, size_t size, const char
 	int r = load_bytes(bytes->image, size, &policy, &error);
 
 	if (r != YETT_E_HELPER_UNAVAILABLE || policy ||
-	    strcmp(error.message, "yett-policy gave an answer that cannot be") != 0)
+	    strcmp(error.message, "yett-policy sent an invalid answer") != 0)
 		fail_msg("%s gave %d: %s", what, r, error.message);
 }
 

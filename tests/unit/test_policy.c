@@ -340,7 +340,7 @@ static const struct {
 	{"profile \"p\" { etc = {\"/etc/ssl\"} }", 1, "below /etc"},
 	{"profile \"p\" { devices = {\"/etc/kvm\"} }", 1, "below /dev"},
 	{"profile \"p\" { devices = {\"/dev/null\",\n \"/dev/mem\"} }", 2,
-         "all of the machine's memory"},
+         "gives access to all memory"},
 	{"profile \"p\" { devices = {\"/dev/fd\"} }", 1, "symbolic link"},
 	{"profile \"p\" { devices = {\"/dev/fd/0\"} }", 1, "symbolic link"},
 	{"profile \"p\" { environment = {\"=x\"} }", 1, "NAME=VALUE"},
@@ -533,7 +533,7 @@ static void a_rule_names_what_only_the_administrator_can_replace(void **state)
 	assert_int_equal(chown(top, 0, 12345), 0);
 	check_rules(place, inner, NULL);
 	(void)snprintf(link, sizeof link, "%s/file/x", top);
-	check_rules(place, link, "leads through a file");
+	check_rules(place, link, "goes through a file");
 	(void)snprintf(link, sizeof link, "rm -rf '%s'", top);
 	assert_int_equal(system(link), 0);
 }

@@ -534,7 +534,7 @@ static void what_the_decoder_says_counts_only_as_it_was_signed(void **state)
 		start_decoder(f, lie);
 		write_packet(f, f->context.next_sequence, 0);
 		refused(f, YETT_E_PROTOCOL, YETT_R_NOT_CANONICAL);
-		assert_non_null(strstr(f->error.message, "is not what was signed"));
+		assert_non_null(strstr(f->error.message, "is not the signed message"));
 	}
 	start_decoder(f, REFUSES);
 	write_packet(f, f->context.next_sequence, 0);

@@ -215,9 +215,10 @@ static enum answer apply_hunks_ask(const struct apply *apply, const struct item 
 			return (enum answer)(found - letters);
 		length = snprintf(
 			text, sizeof text,
-			"y: apply it\nn: do not\nq: do not, nor anything behind it; what was chosen is applied\n%sd: do not apply it, nor "
+			"y: apply this\nn: skip this\nq: skip this and all that follows; apply the chosen changes\n%sd: skip this, and "
 			"what follows in this file\n",
-			item->guard.why ? "" : "a: apply it, and all that follows in this file\n");
+			item->guard.why ? ""
+					: "a: apply this, and all that follows in this file\n");
 		hunks_write_all(apply->terminal, text, (size_t)length);
 	}
 }
@@ -337,7 +338,7 @@ static const char *reason_not_to_keep(const struct apply *apply, const struct it
 	if (size > DIFF_SHOWN_MAX)
 		return "is too large to be asked for";
 	return size > KEPT_MAX - apply->kept_bytes
-	               ? "is more than can be kept of what was asked for: begin again for it"
+	               ? "exceeds the memory for chosen changes: run yett apply again for it"
 	               : NULL;
 }
 

@@ -34,7 +34,7 @@ static int say_foreign(const struct apply *apply, const char *name)
 	(void)fprintf(apply->diff.notes, "%s is not a directory that is yours alone, in ", name);
 	report_directory(apply->diff.notes, parent_of(apply));
 	(void)fputs(
-		": move it away, and complete the apply then (--continue), or have it taken back (--abort)\n",
+		": move it away, then complete the apply (--continue) or undo the apply (--abort)\n",
 		apply->diff.notes);
 	return -EPERM;
 }
@@ -66,10 +66,10 @@ void keep_report(struct apply *apply)
 	kept = read_open(parent_of(apply), name, O_RDONLY | O_DIRECTORY);
 	if (kept < 0)
 		return;
-	(void)fputs("what is not in the stage may be in ", apply->diff.notes);
+	(void)fputs("files missing from the stage may be in ", apply->diff.notes);
 	report_directory(apply->diff.notes, kept);
 	(void)fputs(
-		", where it was kept before a kill: look there, and have the apply end with --force\n",
+		", where a killed apply kept them: look there, then end the apply with --force\n",
 		apply->diff.notes);
 }
 
@@ -119,7 +119,7 @@ static int keep_one(struct apply *apply, int *kept, size_t i)
 	r = *kept < 0 ? *kept : move(apply, *kept, staged, step->path);
 	if (r == 0)
 		note(&apply->diff, step->path,
-		     "what was taken out of its place, and is not what was to go, is kept");
+		     "was not the expected file when apply took it out of its place; it is kept");
 	return r;
 }
 
@@ -132,8 +132,8 @@ int keep_others(struct apply *apply)
 		r = keep_one(apply, &kept, i);
 	if (kept < 0)
 		return r;
-	(void)fputs("what is kept is in ", apply->diff.notes);
+	(void)fputs("kept files are in ", apply->diff.notes);
 	report_directory(apply->diff.notes, kept);
-	(void)fputs(": move it to where it belongs\n", apply->diff.notes);
+	(void)fputs(": move them to where they belong\n", apply->diff.notes);
 	return r == 0 && syncfs(kept) < 0 ? -errno : r;
 }

@@ -175,7 +175,7 @@ static const char *reason_to_leave(struct apply *apply, const struct item *item)
 	if (strncmp(item->path, STAGE_NAME, strlen(STAGE_NAME)) == 0)
 		return "has a name that yett apply itself uses";
 	if (!is_way_there(apply, item->path))
-		return "the directory that it is in is none in the source: name that, too";
+		return "its parent is not a directory in the source: name the parent, too";
 	return NULL;
 }
 

@@ -169,13 +169,13 @@ const char *plan_conflict(const struct facts *facts)
 	if (!facts->old_mode)
 		return facts->is_gone ? "was changed inside, and removed or moved outside" : NULL;
 	if (facts->is_hidden)
-		return "was hidden from the sandbox, which has made one of its own";
+		return "was hidden from the sandbox, which made another in its place";
 	if (facts->is_moved)
 		return "is in a directory that has come to its place since the sandbox was made";
 	if (facts->only_goes)
 		return NULL;
 	if (facts->is_clock_doubtful)
-		return "may have been changed outside: the clock was set since, or the store does not tell its time";
+		return "may have been changed outside: the clock was set since, or the store does not record its time";
 	return facts->ctime_ns >= (int64_t)facts->stamp_ns
 	               ? "was changed outside since the sandbox was made"
 	               : NULL;

@@ -87,7 +87,7 @@ static void note_protected(struct apply *apply, const struct item *item, size_t 
 	if (item->guard.is_gits_own)
 		(void)fprintf(
 			to,
-			", with %zu change%s of git's own: yett git fetch brings commits; or name it, with --include-protected\n",
+			", with %zu change%s of git's own files: fetch commits with yett git fetch, or name it with --include-protected\n",
 			count, count == 1 ? "" : "s");
 	else if (count == 1 && !item->path[item->guard.length])
 		(void)fputs(": name it to have it applied\n", to);

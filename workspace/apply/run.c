@@ -20,7 +20,7 @@ static int say_too_many(struct apply *apply)
 {
 	(void)fprintf(
 		apply->diff.notes,
-		"nothing was applied: one apply takes %zu changes, and paths of %zu MiB in all, less where they are not ASCII: name paths, to apply them in parts\n",
+		"nothing was applied: the limit is %zu changes, with %zu MiB of paths, or less if these are not ASCII: name paths to apply the changes in parts\n",
 		DIFF_CHANGES_MAX, DIFF_PATHS_MAX >> 20);
 	return -E2BIG;
 }
@@ -84,15 +84,14 @@ static int apply_run_finish(struct apply *apply)
 	int r = keep_others(apply);
 
 	if (r < 0)
-		return apply_run_say(apply,
-		                     "what is in the stage and was others' could not be kept", r);
+		return apply_run_say(apply, "files of others in the stage could not be kept", r);
 	r = reached_step("apply", "record");
 	if (r == 0)
 		r = record_write_owns(apply);
 	if (r < 0)
 		(void)apply_run_say(
 			apply,
-			"which files are new could not be written down, and the next apply takes them for changed outside",
+			"the list of new files could not be written, so the next apply treats them as changed outside",
 			r);
 	r = reached_step("apply", "close");
 	if (r == 0)
@@ -167,17 +166,17 @@ static int say_unread(struct apply *apply, int r)
 	for (int i = 0; i < 2; i++) {
 		apply->is_stage_in_source = i == 1;
 		if (stage_open(apply, false) == 0) {
-			(void)fputs("what that took out of the directory is in ", to);
+			(void)fputs("the files taken out of the directory are in ", to);
 			report_directory(to, apply->stage);
 			(void)fputs(
-				": move that elsewhere first, since the next apply empties it\n",
+				": move them elsewhere first, since the next apply deletes them\n",
 				to);
 		}
 		apply->stage = fd_close(apply->stage);
 	}
 	(void)fputs("then remove \"journal\" and \"journal.closed\" in ", to);
 	report_directory(to, apply->room);
-	(void)fputs(", as far as they are there\n", to);
+	(void)fputs(", if they exist\n", to);
 	return r;
 }
 
@@ -197,9 +196,10 @@ static int apply_run_begin(struct apply *apply)
 	apply->source_device = st.st_dev;
 	r = record_read_origin(apply);
 	if (r < 0)
-		return apply_run_say(apply, "what the store tells of itself could not be read", r);
+		return apply_run_say(apply, "the origin that the store records could not be read",
+		                     r);
 	if (!is_source(apply))
-		return apply_run_say(apply, "the directory is another one than the store is about",
+		return apply_run_say(apply, "the store belongs to another directory than this one",
 		                     -EXDEV);
 	r = journal_read(apply, &is_closed);
 	if (r < 0 && r != -ENOENT)
@@ -293,7 +293,7 @@ int run_apply(struct apply *apply)
 		return APPLY_NOTHING;
 	if (apply->is_begun) {
 		(void)fputs(
-			"an apply of this store ended half-way: complete it (--continue), or have it taken back (--abort)\n",
+			"an apply of this store ended half-way: complete it (--continue), or undo it (--abort)\n",
 			apply->diff.notes);
 		return APPLY_BROKEN;
 	}
@@ -302,13 +302,13 @@ int run_apply(struct apply *apply)
 		r = hunks_ask(apply);
 	if (r < 0) {
 		(void)(r == -E2BIG ? say_too_many(apply)
-		                   : apply_run_say(apply, "the changes could not be told", r));
+		                   : apply_run_say(apply, "the changes could not be listed", r));
 		return APPLY_NOTHING;
 	}
 	if (count_conflicts(apply) > 0 && !apply->is_asking) {
 		report(apply, false);
 		(void)fputs(
-			"nothing was applied: name what is to be applied, without that; or have it applied all the same with --force\n",
+			"nothing was applied: name only the paths without a conflict, or apply all of them with --force\n",
 			apply->diff.notes);
 		return APPLY_NOTHING;
 	}
@@ -351,7 +351,7 @@ int run_resume(struct apply *apply, bool undo)
 		keep_report(apply);
 	if (r < 0)
 		(void)fputs(
-			"the apply is still where it was: put those files right, or have them left as they are with --force\n",
+			"the apply is still incomplete: repair those files, or leave them as they are with --force\n",
 			apply->diff.notes);
 	else
 		report_resumed(apply, undo ? "taken back" : "completed");

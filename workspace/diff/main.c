@@ -133,7 +133,7 @@ static int diff_report(struct diff *diff, int r)
 			"there is more than %zu changes, or their paths are longer than %zu bytes together; name paths below which to look\n",
 			DIFF_CHANGES_MAX, DIFF_PATHS_MAX);
 	else if (r < 0)
-		(void)fprintf(diff->notes, "cannot tell the changes: %s\n", strerror(-r));
+		(void)fprintf(diff->notes, "cannot list the changes: %s\n", strerror(-r));
 	if (diff->note_count > DIFF_NOTES_MAX)
 		(void)fprintf(diff->notes, "and %zu more\n", diff->note_count - DIFF_NOTES_MAX);
 	/*

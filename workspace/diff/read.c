@@ -123,7 +123,7 @@ bool read_is_same(struct diff *diff, const struct change *change)
 
 	if (change->new.size > DIFF_COMPARE_MAX) {
 		note(diff, change->path,
-		     "is too large to be compared with the source; it is told as modified");
+		     "is too large to be compared with the source, and is listed as modified");
 		return false;
 	}
 	r = read_compare(diff, change, change);

@@ -357,7 +357,7 @@ static void report_guards(const struct diff *diff)
 		if (reported++ >= DIFF_NOTES_MAX)
 			continue;
 		ways_report_guard(diff->notes, change->path, &change->guard);
-		(void)fputs(": yett apply takes it where it is named\n", diff->notes);
+		(void)fputs(": yett apply applies it only if you name it\n", diff->notes);
 	}
 	if (reported > DIFF_NOTES_MAX)
 		(void)fprintf(diff->notes, "and %zu more names are protected\n",

@@ -127,7 +127,7 @@ static void note_gits_own(const struct diff *diff, const struct change *change, 
 		return;
 	ways_report_guard(diff->notes, change->path, &change->guard);
 	(void)fputs(
-		", and what git keeps there is not shown: yett git fetch brings commits; or name it\n",
+		", and git's own files there are not shown: fetch commits with yett git fetch, or name it\n",
 		diff->notes);
 }
 
@@ -155,6 +155,6 @@ void ways_guard_changes(struct diff *diff, bool stays)
 	}
 	diff->count = kept;
 	if (reported > DIFF_NOTES_MAX)
-		(void)fprintf(diff->notes, "and what git keeps in %zu more places\n",
+		(void)fprintf(diff->notes, "and git's own files in %zu more places\n",
 		              reported - DIFF_NOTES_MAX);
 }

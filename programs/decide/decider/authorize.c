@@ -306,7 +306,7 @@ static int authorize_take_rule(const struct decision *decision, uint32_t index,
 		return 0;
 	(void)error_set(
 		error, YETT_E_INVALID_REQUEST, 0,
-		"'%s' allows nothing: no sandbox reaches link-local addresses, a cloud's metadata, or what is no host's",
+		"'%s' allows nothing: no sandbox reaches link-local, cloud metadata or non-host addresses",
 		net_rule_print(ret_rule, text));
 	error_mend(error, "leave it out");
 	return YETT_E_INVALID_REQUEST;
@@ -408,10 +408,9 @@ static int refuse_rules(const struct decision *decision, struct yett_error *erro
 {
 	bool allows = has_rule(decision, false);
 
-	(void)error_set(
-		error, YETT_E_INVALID_REQUEST, 0, "%s",
-		allows ? "rules say what may be reached, and the network that is asked for is none"
-		       : "rules say what may not be reached, and there is no network at all");
+	(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "%s",
+	                allows ? "the request has allow rules, but asks for the network none"
+	                       : "the request has deny rules, but there is no network at all");
 	error_mend(
 		error, "%s",
 		allows ? "leave out one of them"
@@ -429,7 +428,7 @@ static int check_asks(const struct decision *decision, struct yett_error *error)
 	if (decision->network != PLAN_NETWORK_LIMITED) {
 		(void)error_set(
 			error, YETT_E_INVALID_REQUEST, 0,
-			"what no rule allows can be asked about in the network limited, and not in %s",
+			"asking about connections works in the network limited, and not in %s",
 			plan_name_network(decision->network));
 		error_mend(error, "leave out one of them");
 		return YETT_E_INVALID_REQUEST;
@@ -451,7 +450,8 @@ static int check_private(const struct decision *decision, struct yett_error *err
 	if (decision->allows_private == decision->profile->allow_private || grant->allow_private)
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
-	                "the grant '%s' does not let names lead to private addresses", grant->name);
+	                "the grant '%s' does not let names resolve to private addresses",
+	                grant->name);
 	return refuse_key(grant, POLICY_KEY_ALLOW_PRIVATE, "true", "false", error);
 }
 
@@ -598,23 +598,23 @@ int authorize_rules(const struct policy *policy, const struct verified *verified
 static const struct {
 	const char *path, *what;
 } powers[] = {
-	{"/run/docker", "root of the host"},
-	{"/run/containerd/", "root of the host"},
-	{"/run/crio/", "root of the host"},
-	{"/run/podman/", "root of the host"},
-	{"/run/user/%u/docker", "the whole of the user"},
-	{"/run/user/%u/podman/", "the whole of the user"},
-	{"/run/libvirt/", "root of the host"},
-	{"/run/user/%u/libvirt/", "the whole of the user"},
-	{"/run/incus/", "root of the host"},
-	{"/var/lib/incus/", "root of the host"},
-	{"/var/lib/lxd/", "root of the host"},
-	{"/var/snap/lxd/", "root of the host"},
-	{"/run/snapd", "what the user may have installed"},
-	{"/run/systemd/", "what the user may ask of systemd"},
-	{"/run/user/%u/systemd/", "the whole of the user: it starts programs outside"},
-	{"/run/dbus/", "what the user may ask of every service of the host"},
-	{"/run/user/%u/bus", "the whole of the user: it starts programs outside"},
+	{"/run/docker", "root on the host"},
+	{"/run/containerd/", "root on the host"},
+	{"/run/crio/", "root on the host"},
+	{"/run/podman/", "root on the host"},
+	{"/run/user/%u/docker", "all rights of the user"},
+	{"/run/user/%u/podman/", "all rights of the user"},
+	{"/run/libvirt/", "root on the host"},
+	{"/run/user/%u/libvirt/", "all rights of the user"},
+	{"/run/incus/", "root on the host"},
+	{"/var/lib/incus/", "root on the host"},
+	{"/var/lib/lxd/", "root on the host"},
+	{"/var/snap/lxd/", "root on the host"},
+	{"/run/snapd", "the user's rights at snapd"},
+	{"/run/systemd/", "the user's rights at systemd"},
+	{"/run/user/%u/systemd/", "all rights of the user: it starts programs outside"},
+	{"/run/dbus/", "the user's rights at every service of the host"},
+	{"/run/user/%u/bus", "all rights of the user: it starts programs outside"},
 	{"/run/yett/", "sandboxes of any kind that the user may have"},
 	{"/tmp/.X11-unix/", "the user's screen and keyboard"},
 };
@@ -661,7 +661,7 @@ static int relay_socket(const struct decision *decision, const char *path, struc
 		if (authorize_match_path(powers[i].path, uid, path))
 			power = powers[i].what;
 	(void)units_append(what, sizeof what, "the socket %s%s%s",
-	                   power ? "(who reaches it has " : "", power ? power : "",
+	                   power ? "(access to it gives " : "", power ? power : "",
 	                   power ? ") " : "");
 	return authorize_refuse_rule(decision, what, POLICY_KEY_SOCKETS, path, error);
 }

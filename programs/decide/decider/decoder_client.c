@@ -65,8 +65,8 @@ static int decoder_fail(struct decoder *decoder, int r, struct yett_error *error
 	else
 		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s",
 		                r == -ETIMEDOUT ? "yett-decoder did not answer in time"
-		                : r == -EFBIG   ? "the plan is longer than can be told"
-		                                : "yett-decoder gave an answer that cannot be");
+		                : r == -EFBIG   ? "the plan is too long to be sent"
+		                                : "yett-decoder sent an invalid answer");
 	decoder->program.socket = fd_close(decoder->program.socket);
 	return r;
 }

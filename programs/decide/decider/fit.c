@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MEND_ROOT  "the service can (docs/admin.md)"
-#define MEND_PORTS "let each rule have the port that it is about, as NAME:443; %s needs no ports"
+#define MEND_PORTS "give each rule its port, as in NAME:443; %s needs no ports"
 #define SERVICE    "the service (docs/admin.md)"
 #define KERNEL     "a service that may use bpf(2)"
 #define MEND_CGROUP \
@@ -59,10 +59,9 @@ static int fit_refuse_rule(const struct policy *policy, const struct net_record 
 	net_list_rule(record, &rule);
 	if (place.file)
 		(void)units_append(where, sizeof where, " (%s:%u)", place.file, place.line);
-	(void)units_append(
-		what, sizeof what,
-		"a network is caught at %d ports at most, and with '%s'%s its rules are about more",
-		NET_PORTS_MAX, net_rule_print(&rule, text), where);
+	(void)units_append(what, sizeof what,
+	                   "a network can have rules for %d ports at most, and '%s'%s exceeds that",
+	                   NET_PORTS_MAX, net_rule_print(&rule, text), where);
 	return refuse_network(is_rootless, what, error);
 }
 
@@ -80,12 +79,11 @@ int fit_network(const struct policy *policy, const struct decision *decision, bo
 	if (decision->network != PLAN_NETWORK_LIMITED)
 		return refuse_network(
 			is_rootless,
-			"a network cannot be open: it is caught at the ports that rules name",
-			error);
+			"a network cannot be open: only ports that rules name can be used", error);
 	if (decision->asks)
 		return refuse_network(
 			is_rootless,
-			"nothing can be asked about: a network is caught at the ports that rules name",
+			"asking about connections is not possible: only ports that rules name can be used",
 			error);
 	r = rules_make(policy, decision, &rules, &size, error);
 	record = r == 0 ? net_ports_collect((const struct net_list *)rules->list, &ports) : NULL;

@@ -63,7 +63,7 @@ static int host_network_check_profile(const struct policy *policy, const struct 
 		{profile->connections < POLICY_CONNECTIONS_MAX, "connections", "256",
 	         "would have no meaning"},
 		{profile->nested_userns, "nested_userns", "false",
-	         "cannot be had: Landlock is not in force on files then"},
+	         "is not possible: Landlock does not protect files there"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lost); i++)
@@ -80,7 +80,7 @@ int host_network_check(const struct policy *policy, const struct decision *decis
 	if (decision->verified->peer->confined) {
 		(void)error_set(
 			error, YETT_E_SECURITY_VIOLATION, 0,
-			"the client is confined, and the network host, which is the helper's, is for no such client");
+			"the client is confined, and the network host is refused to confined clients");
 		error_detail(
 			error,
 			"it has no_new_privs, or other namespaces than the helper; confined_clients does not change that");
@@ -89,12 +89,12 @@ int host_network_check(const struct policy *policy, const struct decision *decis
 	}
 	if (decision->rules_count > 0)
 		return refuse_request(
-			"the network host goes by no rules: nothing allows or denies what it reaches",
+			"the network host has no rules: nothing in it is allowed or denied by rules",
 			"leave out the rules (--allow, --deny), or ask for a network that goes by them (--net limited, --net open)",
 			error);
 	if (decision->asks_private)
 		return refuse_request(
-			"in the network host there is nothing to allow: names lead where they lead",
+			"the network host needs no --allow-private: names resolve as on the host",
 			"leave out --allow-private, or " ASK_FOR_OPEN, error);
 	return host_network_check_profile(policy, decision, error);
 }

@@ -364,7 +364,7 @@ static int find_network(const struct manage_asked *asked, struct finding *ret_fi
 
 	if (r == 0 && record->uid != asked->verified->peer->uid)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
-		                 "the network of a sandbox is its owner's, uid %" PRIu32,
+		                 "only the owner may control a sandbox's network: uid %" PRIu32,
 		                 (uint32_t)record->uid);
 	if (r == 0 && record->network.mode == PLAN_NETWORK_HOST) {
 		(void)error_set(
@@ -376,7 +376,7 @@ static int find_network(const struct manage_asked *asked, struct finding *ret_fi
 	if (r == 0 &&
 	    (record->network.mode == PLAN_NETWORK_NONE || record->network.mode >= PLAN_NETWORKS)) {
 		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
-		                "the sandbox has no network, which is decided when it is made");
+		                "the sandbox has no network, and cannot get one later");
 		error_mend(error, "make it with a network");
 		return YETT_E_INVALID_REQUEST;
 	}
@@ -512,7 +512,7 @@ int manage_handle(struct connection *c, const struct verified *verified, uint64_
 
 	if (r == 0 && (!wanted || (manage->all && *wanted)))
 		r = error_set(error, YETT_E_INVALID_REQUEST, 0,
-		              "what is asked of all names no sandbox");
+		              "a request for all must name no sandbox");
 	if (r == 0)
 		r = manage_decide(asked.row, asked.scope, admit_is_administrator(verified->peer),
 		                  error);
@@ -544,7 +544,7 @@ int manage_find_own(struct connection *c, const struct verified *verified, const
 		return r;
 	if (found.record.uid != verified->peer->uid)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0,
-		                 "what a sandbox shows is its owner's, uid %" PRIu32,
+		                 "only the owner may change the mounts: uid %" PRIu32,
 		                 (uint32_t)found.record.uid);
 	*ret_record = found.record;
 	return 0;

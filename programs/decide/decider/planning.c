@@ -315,7 +315,7 @@ static void check_workspace(struct planning *p, bool is_later)
 		return;
 	p->r = error_set(
 		p->error, YETT_E_INVALID_REQUEST, YETT_R_WANTED_COW,
-		"the profile '%s' wants what is shared to be copy-on-write, and %s: --cow PATH",
+		"the profile '%s' requires shares to be copy-on-write, and %s: use --cow PATH",
 		profile->name, has_writable ? "a share is writable" : "no share is");
 	error_detail(p->error, "workspace of profile '%s' (%s:%u)", profile->name,
 	             profile->place.file, profile->place.line);
@@ -873,7 +873,7 @@ static void check_mount(struct planning *p, const struct plan_step *step)
 
 	if (!p->r && step->kind == PLAN_TMPFS)
 		planning_refuse(p, "tmpfs", target,
-		                "is of the sandbox's making, and nothing to be mounted later");
+		                "can be mounted only when the sandbox is made, not later");
 	if (!p->r && planning_is_protected(p->decision->profile, target))
 		planning_refuse(p, "shares", target, "is protected by the profile");
 	planning_check_place(p, "shares", target);

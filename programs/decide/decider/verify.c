@@ -122,7 +122,7 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 	if (r != 0)
 		return r > 0 ? r
 		             : error_set(error, YETT_E_PROTOCOL, YETT_R_NOT_CANONICAL,
-		                         "the decoder's reading is not what was signed");
+		                         "the decoded message is not the signed message");
 	if (verified.is_first_key &&
 	    (message->kind != MESSAGE_CREATE || !message->body.create.plan_only))
 		return decider_verify_refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);

@@ -162,7 +162,7 @@ static void decoder_lock_down(int argc, char **argv)
 	decoder_need(lockdown_undumpable(), "becoming undumpable");
 	decoder_need(lockdown_no_new_privs(), "setting no_new_privs");
 	/* If the decider has died already, the first read(2) returns end of file. */
-	decoder_need(lockdown_death_signal(), "tying its life to the decider's");
+	decoder_need(lockdown_death_signal(), "setting its parent-death signal");
 	release_start_pages();
 	decoder_need(stage_seccomp(), "entering seccomp");
 }

@@ -145,7 +145,7 @@ static int explain_load(const struct options *options, struct policy **ret_polic
 
 	if (!explain_own_folder(folder))
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
-		                 "this program cannot tell where it lies: /proc is missing");
+		                 "this program cannot find its directory: /proc is missing");
 	if (stat(path, &st) == 0 && st.st_uid == 0)
 		source.owner = 0; /* any user may read a policy that belongs to root */
 	else if (!options->policy && access(path, F_OK) < 0 && errno == ENOENT)
@@ -158,7 +158,7 @@ static int explain_load(const struct options *options, struct policy **ret_polic
 		error->code = YETT_E_PERMISSION_DENIED;
 		error_mend(
 			error,
-			"ask as the administrator, with --user where it is about you, or have everybody read the policy: chmod a+r");
+			"ask as the administrator, with --user and the user's name, or let all users read the policy: chmod a+r");
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (r < 0 && !error->message[0])

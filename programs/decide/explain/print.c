@@ -386,7 +386,7 @@ static int print_check_devices(const struct explain *explain, const struct polic
 		if (faccessat(AT_FDCWD, devices->items[i], R_OK | W_OK, AT_EACCESS) < 0)
 			return error_set(
 				error, YETT_E_PERMISSION_DENIED, 0,
-				"no sandbox of uid %u gets the device %s, which it may not read and write outside",
+				"uid %u cannot have the device %s in a sandbox, lacking read and write access outside",
 				explain->peer->uid, devices->items[i]);
 	return 0;
 }

@@ -60,7 +60,7 @@ static void print_idle(const struct policy_grant *ceiling, const struct policy_g
 	else
 		(void)fprintf(
 			text,
-			"never counts: '%s' (%s:%u) is for all that it is for, and bounds as much or more\n",
+			"never counts: '%s' (%s:%u) covers the same requests or more, and bounds as much or more\n",
 			by->name, by->place.file, by->place.line);
 }
 

@@ -40,7 +40,7 @@ static int find_own_groups(struct peer *peer, struct yett_error *error)
 	int count = getgroups(PLAN_GROUPS_MAX, peer->groups);
 
 	if (count < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "your groups cannot be told: %s",
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "your groups cannot be read: %s",
 		                 strerror(errno));
 	peer->groups_count = (size_t)count;
 	return 0;

@@ -195,10 +195,9 @@ static int check_host_network(const struct settings_profile *written, struct yet
 	for (size_t i = 0; profile->network == PLAN_NETWORK_HOST && i < ARRAY_SIZE(keys); i++) {
 		if (!keys[i].is_set)
 			continue;
-		(void)error_set(
-			error, YETT_E_INVALID_REQUEST, 0,
-			"%s:%u: the profile '%s' has the network host, in which '%s' %s, and has that, too",
-			place->file, place->line, profile->name, keys[i].key, keys[i].why);
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                "%s:%u: the profile '%s' has the network host, in which '%s' %s",
+		                place->file, place->line, profile->name, keys[i].key, keys[i].why);
 		error_mend(error, "%s = %s in profile '%s', or network = open", keys[i].key,
 		           keys[i].without, profile->name);
 		return YETT_E_INVALID_REQUEST;

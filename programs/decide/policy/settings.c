@@ -135,7 +135,7 @@ static const char *check_device(const char *text)
 
 	for (size_t i = 0; i < ARRAY_SIZE(memory); i++)
 		if (strcmp(text, memory[i]) == 0)
-			return "is all of the machine's memory, or its ports: whoever has it has the machine";
+			return "gives access to all memory or I/O ports, and so to the whole machine";
 	return policy_path_problem(text) || !policy_path_is_in(text, "/dev") || !text[4]
 	               ? "is not a path below /dev"
 	               : NULL;
@@ -618,7 +618,7 @@ static const char *rule_text(enum net_list_kind kind, const struct parse_value *
 	if (has_user || strncmp(value->text, scheme, sizeof scheme - 1) != 0) {
 		(void)policy_refuse(
 			value->place, has_user ? "network_proxy" : value->text,
-			has_user ? "has a name or a password in it, and no proxy is told any"
+			has_user ? "has a name or a password in it, and Yett sends none to a proxy"
 				 : "is not http://HOST:PORT",
 			error);
 		return NULL;
@@ -656,7 +656,7 @@ static int policy_settings_add_rule(enum net_list_kind kind, const struct parse_
 	if (r == 0 && kind == NET_LIST_ALLOW && net_rule_allows_nothing(&rule)) {
 		r = policy_refuse(
 			value->place, value->text,
-			"allows nothing: no sandbox reaches link-local addresses, a cloud's metadata, or what is no host's",
+			"allows nothing: no sandbox reaches link-local, cloud metadata or non-host addresses",
 			error);
 		error_mend(error, "leave it out");
 		return r;

@@ -101,7 +101,7 @@ static int channel_check_kept(const struct message_exec *exec, struct yett_error
 
 	if (exec->stdio[0] > STDIO_CAPTURE || exec->stdio[1] > STDIO_CAPTURE)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "only stderr can be what stdout is");
+		                 "only stderr can be the same as stdout");
 	/* A client cannot query file operations, so it could never fetch these. */
 	if (exec->file_operation && (is_kept || exec->stdio[0] == STDIO_CAPTURE || exec->terminal ||
 	                             exec->metadata_count > 0))
@@ -109,7 +109,7 @@ static int channel_check_kept(const struct message_exec *exec, struct yett_error
 		                 "a file operation has no terminal, and nothing is kept of it");
 	if (exec->capture_bytes != 0 && !is_kept)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "capture_bytes are of an output, and none is to be kept");
+		                 "capture_bytes needs a captured output, and there is none");
 	return 0;
 }
 
@@ -121,7 +121,7 @@ static int channel_check_more(const struct message_exec *exec, struct yett_error
 	if (count > exec->more_bytes || (count == 0 && exec->more_bytes > 0))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"further arguments and variables are in memory that comes with them, and of at least a byte each");
+			"further arguments and variables must come in shared memory, with at least a byte for each");
 	return 0;
 }
 

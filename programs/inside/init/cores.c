@@ -20,16 +20,16 @@ int cores_read(char pattern[static CORES_PATTERN_SIZE])
 static const char *reason_of(const char *pattern)
 {
 	if (*pattern == '|')
-		return "the kernel would start a program of the host's, as root, on what a command has in its memory";
+		return "the kernel would start a program of the host, as root, and pass it a command's memory";
 	if (*pattern == '@')
-		return "the kernel would send what a command has in its memory to a socket of the host's";
+		return "the kernel would send a command's memory to a socket of the host";
 	/*
 	 * A pattern that begins with another character can still expand to an absolute path: the
 	 * kernel drops % specifiers that it does not know.
 	 */
 	if (strchr(pattern, '/'))
-		return "the kernel would write some of them, as root, outside: those of programs that may be executed and not read";
-	return *pattern ? NULL : "the kernel would write none";
+		return "the kernel would write core files of unreadable programs as root, outside the sandbox";
+	return *pattern ? NULL : "the kernel writes no core file";
 }
 
 bool cores_are_files(const char *pattern)

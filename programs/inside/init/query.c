@@ -29,7 +29,7 @@ static int query_unknown(const struct commands *commands, uint64_t id, struct ye
 	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
 	                 id == 0 || id > commands->records.last
 	                         ? "there was no command %llu in this sandbox"
-	                         : "what became of command %llu is not known any more",
+	                         : "the result of command %llu is no longer kept",
 	                 (unsigned long long)id);
 }
 
@@ -187,7 +187,7 @@ int query_act(struct commands *commands, const struct message_query *query,
 
 	if ((query->action == QUERY_SIGNAL) != (query->signal != 0))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "a signal is sent by a query for that, which has one");
+		                 "the query signal, and no other, must have a signal");
 	if (query->action == QUERY_LIST)
 		return 0;
 	if (!command && !records_find(&commands->records, query->command))

@@ -36,10 +36,10 @@ int restrict_check(const struct init_config *config, const struct message *messa
 
 	if (exec->paths_count > 0 && !(exec->restrictions & RESTRICT_PATHS))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "paths are of a command that is restricted to them");
+		                 "paths are only for a command restricted to paths");
 	if (exec->user != 0 && !exec->has_user)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "a user is named, and none is asked for");
+		                 "a user id is given, but not requested");
 	for (uint32_t i = 0; i < exec->paths_count; i++)
 		if (*message_text(message, exec->paths[i]) != '/')
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,

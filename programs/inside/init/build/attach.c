@@ -228,8 +228,7 @@ int attach_unmount(struct build *b, const struct plan_step *step)
 	if (fchdir(at) < 0 || umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
 		return errno == EINVAL
 		               ? error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
-		                           "what is mounted at %s is a part of what lies above it",
-		                           path)
+		                           "the mount at %s is part of the mount above it", path)
 		               : -errno;
 	return fchdir(b->root) < 0 ? -errno : 0;
 }

@@ -278,9 +278,9 @@ static int build_receive_order(struct build *b, struct frame *frame)
  */
 static int say_missing(struct build *b, int r)
 {
-	return r == -EPIPE ? error_set(&b->error, YETT_E_INIT_FAILED, 0,
-	                               "what is to be shared was not cloned")
-	                   : r;
+	return r == -EPIPE
+	               ? error_set(&b->error, YETT_E_INIT_FAILED, 0, "the shares were not cloned")
+	               : r;
 }
 
 static int take_kinds(struct build *b, struct frame *frame)

@@ -68,9 +68,10 @@ int overlay_make(struct build *b, const char *path, int *tree)
 		&b->error, YETT_E_UNSUPPORTED, 0,
 		"%s cannot be shown through an overlay, as overlay_ro of the profile wants it: %s",
 		path,
-		r == -EBUSY    ? "there are mounts below it"
-		: r == -EINVAL ? "it is no directory, or on a file system that cannot be behind one"
-			       : strerror(-r));
+		r == -EBUSY ? "there are mounts below it"
+		: r == -EINVAL
+			? "it is not a directory, or its file system cannot be an overlay layer"
+			: strerror(-r));
 }
 
 static int reconfigure(int top, const char *flag)
@@ -160,7 +161,7 @@ int overlay_refresh(struct build *b, const struct plan_step *step)
 	if (r == -EINVAL || r == -EPERM)
 		return error_set(
 			&b->error, YETT_E_INVALID_REQUEST, 0,
-			"at %s there is nothing to look at anew: no overlay of the sandbox's is mounted there",
+			"%s cannot be refreshed: no overlay of the sandbox is mounted there",
 			target);
 	return r;
 }

@@ -70,7 +70,7 @@ static int take_layer(struct build *b, const struct plan_step *step, int *tree, 
 		if (r == -EBUSY)
 			r = workspace_refuse(
 				b, step,
-				"there are mounts below it, or below its store: give those directories that are to be seen");
+				"there are mounts below it, or below its store: share only the directories that you need");
 	}
 	if (r == 0 && (*ret_layer = open("lower", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
 		r = -errno;
@@ -107,11 +107,10 @@ static int lock_store(struct build *b, const struct plan_step *step, int store)
 	if (own < 0)
 		return -errno;
 	if (flock(own, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK
-		               ? error_set(&b->error, YETT_E_ALREADY_EXISTS, 0,
-		                           "a sandbox that is there works on the store for %s",
-		                           plan_text(b->plan, step->target))
-		               : -errno;
+		return errno == EWOULDBLOCK ? error_set(&b->error, YETT_E_ALREADY_EXISTS, 0,
+		                                        "another sandbox is using the store for %s",
+		                                        plan_text(b->plan, step->target))
+		                            : -errno;
 	if (b->enters)
 		return frame_send(INIT_FD_CHANNEL, "", 1, &own, 1, MSG_DONTWAIT);
 	(void)steal_fd(&own);
@@ -224,7 +223,7 @@ static int workspace_open_layers(struct build *b, const struct plan_step *step, 
 	if (r < 0)
 		return workspace_refuse(
 			b, step,
-			"what is called \"hidden\" or in \"layers\" in its store is no directory of the caller's, or a link");
+			"\"hidden\" or an entry of \"layers\" in its store is a link, or no directory of the caller");
 	return 0;
 }
 
