@@ -60,7 +60,7 @@ struct execution {
 	size_t asked_bytes;   /* bytes of the request, and of input that the command has not read */
 	uint64_t number;      /* number of executions before this one */
 
-	struct handle_making *making; /* NULL once `box` is set */
+	struct handle_making *making; /* NULL once `handle` is set */
 	struct handle *handle;        /* NULL once the execution is over */
 	char sandbox[YETT_ID_SIZE];   /* id of the sandbox */
 	bool has_own;                 /* the sandbox was made for this execution and ends with it */
@@ -85,7 +85,7 @@ struct execution {
 	bool is_killed;                /* on request */
 
 	/* Callbacks of the runner: */
-	void (*on_ready)(struct execution *execution); /* `box` is set */
+	void (*on_ready)(struct execution *execution); /* `handle` is set */
 	/* The phase is over. NULL: the execution ends with the phase. */
 	void (*on_phase)(struct execution *execution, enum execution_phase_name phase);
 	/* More output came. May be NULL. */
@@ -119,7 +119,8 @@ struct execution *execution_find(struct agent *agent, const char *id);
  * execution.
  *
  * Returns 0; YETT_E_INVALID_REQUEST: `asked` names a sandbox and describes a new one;
- * YETT_E_RESOURCE_LIMIT: too many running executions; or an error of box_find() or box_make().
+ * YETT_E_RESOURCE_LIMIT: too many running executions; or an error of handle_find() or
+ * handle_make().
  */
 _must_check_ int execution_begin(struct execution *execution, const json_t *asked,
                                  struct yett_error *error);

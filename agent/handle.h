@@ -32,15 +32,15 @@ struct handle {
 struct handle_making;
 
 /*
- * Called once, never before handle_make() has returned. Either `box` is a new reference that the
- * callee owns, or `box` is NULL and `error` says why.
+ * Called once, never before handle_make() has returned. Either `handle` is a new reference that the
+ * callee owns, or `handle` is NULL and `error` says why.
  */
 typedef void (*handle_made_fn)(struct handle *handle, const struct yett_error *error, void *data);
 
 /*
- * Requests a sandbox as `asked` (WISH_FIELDS of sandbox_request.h; borrowed) describes. With a
- * name, the sandbox lingers. With `is_held`, handle_find() finds it by its id until it ends or the
- * program ends. With neither, it ends with the last reference.
+ * Requests a sandbox as `asked` (SANDBOX_REQUEST_FIELDS of sandbox_request.h; borrowed) describes.
+ * With a name, the sandbox lingers. With `is_held`, handle_find() finds it by its id until it ends
+ * or the program ends. With neither, it ends with the last reference.
  *
  * handle_give_up() cancels and frees the request before `made` is called; afterwards the request
  * frees itself.

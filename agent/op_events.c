@@ -32,7 +32,7 @@ struct waiting {
 	struct call *call;
 	struct event_listener *listener;
 	sd_event_source *timer;
-	/* Answers after the callback has returned: a happening_fn must not free its listener. */
+	/* Answers after the callback has returned: a event_fn must not free its listener. */
 	sd_event_source *reporting;
 };
 

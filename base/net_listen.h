@@ -13,7 +13,7 @@
 #define NET_LISTEN_PORT_DNS 53
 #define NET_LISTEN_BACKLOG  256 /* for each listening socket */
 
-/* In the same order as in enum front_fd (programs/net/egress.h). */
+/* In the same order as in enum proxy_fd (programs/net/egress.h). */
 enum net_listen_socket { NET_LISTEN_TCP4, NET_LISTEN_TCP6, NET_LISTEN_DNS, NET_LISTEN_SOCKETS };
 
 /*

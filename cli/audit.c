@@ -222,7 +222,7 @@ static int cli_audit_make_room(const struct audit_options *options, int state,
 	if (!options->replaces)
 		return error_set(
 			error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
-			"a new key exists already: yett-audit starts using it at the end of its minute. If that key is lost: --replace");
+			"a new key is waiting already: yett-audit starts using it when the current minute of the log ends. If you have lost that key, use --replace");
 	/* yett-audit, which holds the lock while it runs, may be taking the key up right now. */
 	if (flock(state, LOCK_EX | LOCK_NB) < 0)
 		return error_set(

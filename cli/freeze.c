@@ -105,6 +105,8 @@ int freeze_end(struct freeze *still, bool *ret_is_whole, struct yett_error *erro
 	if (!still->was_paused && (*ret_is_whole || (r && r != YETT_E_NOT_FOUND)))
 		late = freeze_go_on(still, error);
 	still->lock = fd_close(still->lock);
+	if (late == YETT_E_NOT_RUNNING && !*ret_is_whole)
+		return went_on(still, error);
 	if (late || *ret_is_whole)
 		return late;
 	if (r == 0 || r == YETT_E_NOT_FOUND)

@@ -304,6 +304,6 @@ bool git_run(const struct git_choice *choice, const char *const *words, size_t c
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
 	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-	                "git could not read what is in the sandbox");
+	                "git failed to list or fetch from the sandbox");
 	return false;
 }

@@ -474,7 +474,7 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 		return manage_finish(connection, r, &error);
 	if ((output_json() ? yett_sandbox_inspect_plan_json : yett_sandbox_inspect_plan)(
 		    connection, status->info->id, &plan, &error) != 0)
-		output_note("the steps that made it cannot be told: %s",
+		output_note("the set-up steps of the sandbox cannot be shown: %s",
 		            error.message); /* for example, the sandbox has just ended */
 	(void)!yett_works_list(&works, NULL);
 	if (output_json()) {

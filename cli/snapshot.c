@@ -401,7 +401,7 @@ static int copy_used(const struct snapshot_choice *choice, const struct user *us
 		r = copying->run(copying, true, error);
 		end = freeze_end(&still, &is_whole, &late);
 		if (r && end)
-			output_note("%s: %s", late.message, late.mend);
+			output_note("%s%s%s", late.message, *late.mend ? ": " : "", late.mend);
 		if (r == 0 && !is_whole)
 			cli_snapshot_take_back(copying);
 		if (r == 0 && end) {

@@ -21,7 +21,7 @@ struct runner_ask {
 	enum runner_mode mode;
 	struct bundle bundle; /* without its directory, which is chosen later */
 	uint64_t timeout_ms;
-	json_t *warnings; /* of the validator, as strings; NULL: none */
+	json_t *warnings; /* the validator's warnings about the code, as strings; NULL: none */
 };
 
 /*

@@ -20,7 +20,7 @@
 
 /* A forked monitor: idle, or serving a connection. */
 struct worker {
-	/* The listener sends a client's socket; the monitor sends a struct monitor_wish back. */
+	/* The listener sends a client's socket; the monitor sends a struct monitor_need back. */
 	int control;
 	/* The peer's uid, or that of the owner of the user namespace that the peer is in. */
 	uid_t uid;
@@ -81,7 +81,7 @@ _must_check_ enum closer_reason admission_examine(struct admission *a, const str
 bool admission_give_turns(struct admission *a, struct worker *workers, size_t count);
 
 /*
- * If the connection was granted something, refunds its cost to its user and sets granted_ms. Does
- * so only once for each connection.
+ * If the connection was granted something, refunds its cost to its user and sets that user's
+ * granted_ms to now. Does so only once for each connection.
  */
 void admission_settle(struct admission *a, struct worker *worker);

@@ -180,7 +180,10 @@ struct plan_asker {
 	pid_t pid;
 	char program[PLAN_PROGRAM_SIZE]; /* empty: not known */
 	char key[PLAN_KEY_SIZE];         /* that signed the last request; empty: none */
-	/* The name under which the key is enrolled; empty: a key of the user's own. */
+	/*
+	 * The name under which the administrator enrolled the key. Empty: the user enrolled it, or
+	 * there is no key.
+	 */
 	char principal[65];
 };
 

@@ -25,10 +25,10 @@ static const int build[] = {
 	CAP_SETGID,           /* gid_map */
 	CAP_SETPCAP,          /* bounding sets */
 	CAP_SETFCAP,          /* uid_map lines that name host id 0: identity = "caller" for root */
-	CAP_SYS_PTRACE,       /* /proc/PID/ns: find confined clients; builder_make_init() */
+	CAP_SYS_PTRACE,       /* /proc/PID/ns: find confined clients; forker_make_init() */
 	CAP_KILL,             /* killing processes of private ids */
-	CAP_NET_BIND_SERVICE, /* port 53 of a sandbox's network namespace: net_catch_listen() */
-	CAP_NET_ADMIN,        /* a map of sockets, before Linux 6.4: catch_attach() */
+	CAP_NET_BIND_SERVICE, /* port 53 of a sandbox's network namespace: net_listen_open() */
+	CAP_NET_ADMIN,        /* a map of sockets, before Linux 6.4: port_listener_attach() */
 };
 
 /*

@@ -23,7 +23,7 @@
 enum proxy_from { FROM_CONNECTOR, FROM_INIT, FROM_AWAITED, FROM_FDS };
 
 /*
- * Indexes of the proxy's descriptors, in the order of enum front_fd (programs/net/egress.h). The
+ * Indexes of the proxy's descriptors, in the order of enum proxy_fd (programs/net/egress.h). The
  * connector's descriptors fit into the same array.
  */
 enum proxy_to {

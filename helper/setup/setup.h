@@ -2,7 +2,7 @@
 /*
  * Root's part of a sandbox: the only code that makes privileged system calls for one. Runs with
  * full privilege in the supervisor and these children of it. Must not decode a client's messages.
- *   set-up child (BUILDER_LEAVER)   cgroup_forker.c, identity.c: leaves the host, starts init,
+ *   set-up child (FORK_SETUP_CHILD)   cgroup_forker.c, identity.c: leaves the host, starts init,
  * exits cgroup forker (`builder`)       cgroup_forker.c: with cgroup v1, sits in the cgroups and
  * only forks mount-clone child (`sharer`)    share.c: checks and clones what the client shares,
  * exits mount child, port listener      mount.c: enter a sandbox that exists, change it, exit
@@ -40,8 +40,8 @@ struct setup_host {
 	/* host id that root's files appear as; UINT32_MAX without root: ids are not mapped */
 	uint32_t face;
 	/*
-	 * BPF cannot be used (catch_is_possible()): connections are caught only at the ports that
-	 * the rules name
+	 * BPF cannot be used (port_listener_is_possible()): connections are caught only at the
+	 * ports that the rules name
 	 */
 	bool by_port;
 	const struct setup_rootless *rootless; /* borrowed; NULL: with root's privilege */

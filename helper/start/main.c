@@ -113,9 +113,10 @@ static int helper_own_folder(char folder[static PATH_MAX])
 /*
  * If the host's core_pattern is a pipe, the kernel runs a program of the host, as root, for each
  * process that crashes, unless its RLIMIT_CORE is 1: set that for us and for all programs that we
- * start. The hard limit stays. Programs without root lower it themselves, and identity_prepare()
- * lowers that of init if the profile allows no core files. Returns false where the hard limit is 0
- * and cannot be raised. core(5)
+ * start. The hard limit stays, unless it is 0: then it is raised to 1. Programs of Yett that give
+ * up root lower their own hard limit to 1, and identity_prepare() lowers that of init if the
+ * profile allows no core files. Returns false where the hard limit is 0 and cannot be raised.
+ * core(5)
  */
 static bool limit_cores(void)
 {

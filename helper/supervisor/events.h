@@ -48,7 +48,7 @@ void events_see_to_audit(struct events *events, uint64_t number);
 /*
  * Numbers the event and sends it to all followers. `lost`: so many events just before it never
  * reached the supervisor. `more` (or NULL) follows the event in the packet: for a connection a
- * struct egress_told, for a command the arguments that init reported.
+ * struct egress_report, for a command the arguments that init reported.
  */
 struct iovec;
 void events_report(struct events *events, struct message_happened event, const struct iovec *more,

@@ -223,7 +223,8 @@ static int report_init(const struct life *life, enum init_word word, int fd,
 	    fd_poll(control, POLLOUT, INIT_ANSWERS_MS) > 0)
 		r = frame_send(control, &byte, 1, &fd, fd >= 0, MSG_DONTWAIT);
 	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0,
-	                         "the sandbox's init does not answer now: %s", strerror(-r))
+	                         "the request cannot be sent to the sandbox's init now: %s",
+	                         strerror(-r))
 	             : 0;
 }
 

@@ -470,8 +470,9 @@ static void supervisor_run(const struct setup_host *host, const struct superviso
 		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s",
 		          strerror(-prepared));
 	/*
-	 * Without an order, exit if preparing failed. What was missing may be there at the next
-	 * request: that request gets a new supervisor, which tries again.
+	 * If this supervisor was started ahead, preparing failed, and no order waits in the socket,
+	 * exit. The next request gets a new supervisor, which tries again: what was missing may be
+	 * there by then.
 	 */
 	is_useless = prepared != 0 && is_ahead && fd_poll(socket, POLLIN, 0) == 0;
 	while (!is_useless) {

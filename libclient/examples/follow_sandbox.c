@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the events of a sandbox while a command runs there, and how many
- * processes the sandbox has afterwards: follow_sandbox
+ * Makes a sandbox, prints its events while a command runs there, and then its
+ * number of processes. Usage: follow_sandbox
  */
 #include <poll.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-dialer, the connector: connects where the proxy (yett-front) asks it to, if the rules allow
- * this, and passes the sockets. enum dialer_fd lists its descriptors, and egress.h the packets.
+ * this, and passes the sockets. enum connector_fd lists its descriptors, and egress.h the packets.
  *
  * Runs in the host's network namespace under the caller's ids, so that firewall rules and
  * accounting of the host for the caller apply. Starts as root, or in personal mode as the caller.
@@ -140,7 +140,7 @@ static bool connector_main_enter_filter(void)
 		SYS_sendto,
 		SYS_close,
 		/* connections */
-		SYS_socket /* dial_begin, connect_checks */,
+		SYS_socket /* connect_begin, connect_checks */,
 		SYS_connect,
 		SYS_setsockopt,
 		SYS_getsockopt,

@@ -92,8 +92,8 @@ enum egress_mode {
 #define EGRESS_RULES_SIZE_MAX  (3 << 20) /* of the whole memory */
 
 /*
- * Added to egress_told.error if a connection failed at the HTTP proxy. The rest is the HTTP status
- * of the refusal (300 to 599), an errno, or 0 if the HTTP proxy's name has no address.
+ * Added to egress_report.error if a connection failed at the HTTP proxy. The rest is the HTTP
+ * status of the refusal (300 to 599), an errno, or 0 if the HTTP proxy's name has no address.
  */
 #define EGRESS_PROXY_ERROR 1000
 

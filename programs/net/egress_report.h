@@ -9,7 +9,7 @@
 
 /*
  * Connector → supervisor. The connector never blocks to send these: reports that cannot be sent at
- * once are kept and merged, at most TOLD_MAX. See reports.h.
+ * once are kept and merged, at most REPORTED_MAX. See reports.h.
  */
 enum egress_report_kind {
 	/*

@@ -75,7 +75,7 @@ struct proxy_stream {
 
 struct proxy {
 	int epoll;
-	bool has_ipv6, has[PROXY_FD_END]; /* `has`: which descriptors of enum front_fd are open */
+	bool has_ipv6, has[PROXY_FD_END]; /* `has`: which descriptors of enum proxy_fd are open */
 	uint64_t now_us;                  /* time of this round of the loop */
 	struct in6_addr prefix;
 	struct ruleset rules;
@@ -109,7 +109,7 @@ struct proxy {
 	} streams;
 };
 
-/* Whether this descriptor of enum front_fd is a listener for connections. */
+/* Whether this descriptor of enum proxy_fd is a listener for connections. */
 static inline bool proxy_has_listener(const struct proxy *proxy, int fd)
 {
 	return proxy->has[fd] &&

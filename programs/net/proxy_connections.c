@@ -151,7 +151,7 @@ static bool name_target(const struct proxy *proxy, const struct net_address *add
 		return false;
 	ask->kind = EGRESS_ASK_CONNECT;
 	ask->port = port;
-	/* The name fits: fakes_add() takes no longer one. */
+	/* The name fits: synthetic_add() takes no longer one. */
 	if (name)
 		memcpy(ask->name, name, strlen(name) + 1);
 	else

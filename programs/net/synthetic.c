@@ -11,7 +11,7 @@
 #define HALF_SIZE  UINT32_C(65536)
 /*
  * The texts are in blocks of this size, and each text is in one block. So a block wastes at most
- * 253 bytes, which is at most 8 bytes of the FAKES_EACH_MAX of each name in it.
+ * 253 bytes, which is at most 8 bytes of the SYNTHETIC_EACH_MAX of each name in it.
  */
 #define BLOCK_SIZE  8192
 #define BLOCKS_STEP 64

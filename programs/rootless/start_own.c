@@ -22,6 +22,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 /* The built-in policy, which yett-policy compiled when Yett was built: builtin_image.py */
 extern const unsigned char builtin_image[];
@@ -190,16 +192,33 @@ static int start_own_open_host(struct monitor *monitor, const char *libexec, str
 }
 
 /*
- * Whether the client is confined, and this process is not. A client that started this process has
- * passed on its namespaces and no_new_privs, so it can do through this process only what it can do
- * anyway. A client that connected to a socket of a systemd unit has not. See peer_examine().
+ * Whether the client started this process: it is the parent, and the socket has no name, unlike an
+ * accepted one, since a client may become the parent of a process that somebody else started. A pid
+ * of 0 is a process outside of this pid namespace. unix(7), PR_SET_CHILD_SUBREAPER(2const)
+ */
+static bool is_started_by(int socket, pid_t client)
+{
+	struct sockaddr_un name;
+	socklen_t size = sizeof name;
+
+	return client > 0 && client == getppid() &&
+	       getsockname(socket, (struct sockaddr *)&name, &size) == 0 &&
+	       size == sizeof(sa_family_t);
+}
+
+/*
+ * Whether the client is confined. A client that started this process has passed on its namespaces
+ * and no_new_privs, so it can do through this process only what it can do anyway. A client that
+ * connected to a socket of a systemd unit has not. See peer_examine().
  */
 static bool start_own_is_confined(int socket, pid_t client)
 {
-	_cleanup_fd_ int pidfd = client == getppid() ? -1 : peer_open_process(socket, client);
+	_cleanup_fd_ int pidfd = -1;
 
-	return client != getppid() &&
-	       (pidfd < 0 || peer_is_confined(client) || fd_poll(pidfd, POLLIN, 0) != 0);
+	if (is_started_by(socket, client))
+		return false;
+	pidfd = peer_open_process(socket, client);
+	return pidfd < 0 || peer_is_confined(client) || fd_poll(pidfd, POLLIN, 0) != 0;
 }
 
 /*

@@ -386,11 +386,11 @@ class CapturedInit(yett.Case):
             answers.append(self.line(watcher))
             watcher.kill()
             if not answers[-1]:
-                self.assertIn("init does not answer now", watcher.communicate()[1].decode())
+                self.assertIn("cannot be sent to the sandbox's init now", watcher.communicate()[1].decode())
                 break
             watcher.communicate()
         self.assertEqual(answers[-1], '')
-        self.assert_refused(self.yett('kill', 'floods-control'), 1, 'does not answer')
+        self.assert_refused(self.yett('kill', 'floods-control'), 1, 'cannot be sent')
         for word in ('pause', 'resume', 'destroy'):
             self.assertEqual(self.yett(word, 'floods-control').code, 0, word)
         self.service.wait_no_leftovers()

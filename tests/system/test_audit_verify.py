@@ -397,7 +397,7 @@ class Whole(Case):
 
     def test_a_new_key_begins_a_segment_and_both_chains_are_verified(self):
         audit, key = self.made(minutes=1)
-        self.assertIn('a new key exists already', self.waits_twice(audit))
+        self.assertIn('a new key is waiting already', self.waits_twice(audit))
         yett.write(key, yett.read(key) + self.second)
         audit.start()
         self.assertEqual(audit.tell('create'), [0])

@@ -509,9 +509,9 @@ grant "nice" {
         told = yett.told(self.output('true', options=['--json', '-p', 'build']))
         self.assertEqual(told['sandbox']['limits']['files'], 4500)
         for options in (['--files', '4501'], ['-p', 'build', '--files', '60000'], ['--files', '4501', '--dry-run']):
-            self.assert_refused(self.sandbox('true', options=options), 125, 'is more than the 4500 that can be given here')
+            self.assert_refused(self.sandbox('true', options=options), 125, "is more than the helper's own limit of 4500")
         done = self.sandbox('true', options=['-p', 'nice'])
-        self.assertTrue(done.code == 0 or 'nice of -5 is less than the 0 that can be given here' in done.err, done)
+        self.assertTrue(done.code == 0 or "nice of -5 is less than the helper's own limit of 0" in done.err, done)
         self.assertEqual(self.shell('nice', options=['-p', 'slow']), '5\n')
         self.assertEqual(self.sandbox('true').code, 0)
 

@@ -278,7 +278,7 @@ except OSError as error:
         done = under('ulimit -Sn 2000; ulimit -Hn 2000')
         self.assertEqual((done.code, done.out), (0, '2000\n'), done)
         self.assert_refused(under('ulimit -Sn 2000; ulimit -Hn 2000', '--files', '3000'), 125,
-                            'files of 3000 is more than the 2000 that can be given here')
+                            "files of 3000 is more than the helper's own limit of 2000")
         self.assertEqual(under('ulimit -Sn 2000; ulimit -Hn 2000', '--files', '1900').out, '1900\n')
 
     def test_as_many_sandboxes_as_the_grant_says(self):
@@ -698,6 +698,20 @@ class Others(yett.Case):
 
     def test_a_confined_client_is_not_served_by_a_helper_that_it_has_not_started(self):
         yett.wait_until(lambda: self.asked().out == 'served\n', 'the server')
+        self.assert_refused(self.asked('setpriv', '--no-new-privs'), 125, 'the client is confined')
+
+    def test_a_helper_that_sees_no_pid_of_its_client_takes_it_for_confined(self):
+        """Process 1 of a pid namespace has a parent of pid 0, and every client outside has that pid."""
+        path = os.path.dirname(self.socket) + '/process1'
+        server = subprocess.Popen(['systemd-socket-activate', '--seqpacket', '--accept', '-l', path, 'sh', '-c',
+                                   'unset LISTEN_PID LISTEN_FDS; exec unshare --pid --fork --mount-proc setpriv --reuid %d --regid %d --clear-groups %s --fd 3'
+                                   % (self.alice.uid, self.alice.gid, self.service.script)], stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        yett.wait_until(lambda: os.path.exists(path), 'the socket')
+        os.chmod(path, 0o666)
+        yett.write(self.relay, RELAY % path, 0o755)
+        yett.wait_until(lambda: 'Connection' not in self.asked().err, 'the server')
         self.assert_refused(self.asked('setpriv', '--no-new-privs'), 125, 'the client is confined')
 
     def test_a_confined_client_is_served_by_its_own_helper(self):

@@ -634,7 +634,7 @@ static void what_the_helper_cannot_give_is_refused_when_asked(void **state)
 	d->request.body.create.limits.files = 301;
 	assert_int_equal(decide_authorize(d), YETT_E_RESOURCE_LIMIT);
 	assert_string_equal(d->error.message,
-	                    "files of 301 is more than the 300 that can be given here");
+	                    "files of 301 is more than the helper's own limit of 300");
 	d->given = (struct plan_limits){0};
 	assert_int_equal(decide_authorize(d), 0);
 }

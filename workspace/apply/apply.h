@@ -82,7 +82,10 @@ struct own {
 struct apply {
 	struct diff diff;
 	const char *id;
-	/* room: the store's "apply" directory; stage: -1 if not open */
+	/*
+	 * Descriptors. room: the store's "apply" directory. stage: the directory for new files and
+	 * for files that were taken out; -1: not open.
+	 */
 	int store, source, room, stage;
 	int terminal; /* where the user is asked; -1: none */
 	bool is_stage_in_source;

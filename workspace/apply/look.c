@@ -167,7 +167,10 @@ static bool is_way_there(const struct apply *apply, const char *path)
 	return plan_find(apply->items, apply->item_count, above) != NULL;
 }
 
-/* Returns a reason that does not depend on whether the file was changed outside; NULL: none. */
+/*
+ * Returns why the change is not applied, for causes other than a change of the file outside. NULL:
+ * there is no such cause.
+ */
 static const char *reason_to_leave(struct apply *apply, const struct item *item)
 {
 	if (!is_applied_kind(item->old.mode) || !is_applied_kind(item->new_mode))

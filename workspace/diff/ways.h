@@ -47,8 +47,8 @@ bool ways_is_same_guard(const char *path, const struct guard *guard, const char 
                         const struct guard *other);
 
 /*
- * Sets the guards of all changes. Unless `stays`, also drops the changes of git's own files in a
- * .git that no wanted path names, and notes each such .git: nobody reads these files, and yett git
- * fetch brings the commits.
+ * Sets for each change what protects its path (struct guard). If `stays` is false, also drops the
+ * changes of git's own files in a .git that no wanted path names, and notes each such .git: nobody
+ * reads these files, and yett git fetch brings the commits.
  */
 void ways_guard_changes(struct diff *diff, bool stays);

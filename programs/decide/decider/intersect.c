@@ -101,7 +101,7 @@ static int refuse_given(const struct intersect_row *row, uint64_t asked, uint64_
 	char text[2][UNITS_TEXT_SIZE];
 
 	(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0,
-	                "%s of %s is more than the %s that can be given here", row->name,
+	                "%s of %s is more than the helper's own limit of %s", row->name,
 	                row->format(asked, text[0]), row->format(given, text[1]));
 	error_detail(
 		error,

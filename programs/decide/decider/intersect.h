@@ -24,7 +24,7 @@ enum intersect_rule {
 	INTERSECT_TIME,   /* the deciding grant and the profile */
 	INTERSECT_LINGER, /* the deciding grant; without a value there, none may linger */
 	INTERSECT_DISK,   /* the deciding grant */
-	INTERSECT_USER,   /* every grant that is for the peer, whichever decides */
+	INTERSECT_USER,   /* all grants for the peer limit it, not only the deciding one */
 };
 
 /* A number that grants and ceilings bound. intersect_rows is in the order of enum policy_key. */

@@ -168,8 +168,8 @@ static int explain_load(const struct options *options, struct policy **ret_polic
 }
 
 /*
- * Refuses a policy that names a device which this host does not have: no helper loads it here. See
- * read_devices() in helper/setup/template.c.
+ * Refuses a policy that names a device which this host does not have: the service does not load it
+ * here, and other helpers refuse the profile. See read_devices() in helper/setup/template.c.
  */
 static int check_devices(const struct policy *policy, struct yett_error *error)
 {

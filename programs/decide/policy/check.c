@@ -190,7 +190,7 @@ static int check_host_network(const struct settings_profile *written, struct yet
 	            {profile->bandwidth_out_bytes, "bandwidth_out", "unlimited", "has no meaning"},
 	            {profile->connections < POLICY_CONNECTIONS_MAX, "connections", "256",
 	             "has no meaning"},
-	            {profile->nested_userns, "nested_userns", "false", "cannot be had"}};
+	            {profile->nested_userns, "nested_userns", "false", "is not possible"}};
 
 	for (size_t i = 0; profile->network == PLAN_NETWORK_HOST && i < ARRAY_SIZE(keys); i++) {
 		if (!keys[i].is_set)

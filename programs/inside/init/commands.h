@@ -118,8 +118,8 @@ struct commands {
 };
 
 /*
- * Starts the command that the EXEC in `packet` requests. `files` is as for launch_tell(). Returns 0
- * (STARTED or ERROR is sent later); YETT_E_RESOURCE_LIMIT when COMMANDS_MAX commands exist or the
+ * Starts the command that the EXEC in `packet` requests. `files` is as for launch_report(). Returns
+ * 0 (STARTED or ERROR is sent later); YETT_E_RESOURCE_LIMIT when COMMANDS_MAX commands exist or the
  * kernel refuses another process; or YETT_E_UNSUPPORTED, YETT_E_COMMAND_FAILED.
  */
 _must_check_ int commands_start(struct commands *commands, const struct frame *packet,

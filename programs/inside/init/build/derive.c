@@ -110,8 +110,7 @@ static int derive_refuse_limit(struct build *b, const char *name, const char *as
                                const char *allowed)
 {
 	(void)error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-	                "%s of %s is more than the %s that can be given here", name, asked,
-	                allowed);
+	                "%s of %s is more than the helper's own limit of %s", name, asked, allowed);
 	error_detail(
 		&b->error,
 		"asked=%s allowed=%s: the limit that the helper itself was started with (ulimit -H; LimitNOFILE= and its like in "
@@ -179,7 +178,7 @@ static int check_limits(struct build *b)
 	if (b->plan->nice == 0 || b->plan->nice >= least) /* 0: leave it unchanged */
 		return 0;
 	return error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-	                 "nice of %d is less than the %d that can be given here", b->plan->nice,
+	                 "nice of %d is less than the helper's own limit of %d", b->plan->nice,
 	                 least);
 }
 

@@ -279,8 +279,9 @@ static int fill_link(const struct build *b, const char *name, const char *own_pa
 		return 0;
 	link[n] = '\0';
 	/*
-	 * Symbolic links on the way stay inside the sandbox and pass only through file systems that
-	 * are the sandbox's own or read-only.
+	 * Following symbolic links in this path is safe: init's root directory is the sandbox's, so
+	 * that no link leads out of it, and what is mounted at this stage is the sandbox's own or
+	 * read-only.
 	 */
 	(void)snprintf(path, sizeof path, "%s%s", link[0] == '/' ? "" : "/etc/", link);
 	slash = strrchr(path, '/');
