@@ -35,15 +35,18 @@ enum net_verdict {
 	NET_VERDICT_NO_RULE,
 	/* Rules allow the name, but not the address to which the name resolves. */
 	NET_VERDICT_NOT_BOUND,
-	/* Denied, unless the policy allows private addresses or a rule names this address. */
+	/* A private address: denied, unless allowed by the policy or named by a rule. */
 	NET_VERDICT_PRIVATE,
 	/* An address of the host itself: denied, unless a rule names this address. */
 	NET_VERDICT_LOCAL,
-	/* Link-local, a cloud's metadata service, an address of no host, or port 0. */
+	/*
+	 * Always denied: a link-local address, a cloud's metadata service, an address of no host,
+	 * or port 0.
+	 */
 	NET_VERDICT_NEVER,
 	/*
-	 * The ask list would allow the connection. No function here returns this: callers use it
-	 * that decide by the allow list first, then by the ask list.
+	 * The ask list would allow the connection. No function here returns this verdict. Callers
+	 * that decide by the allow list first, then by the ask list, use it.
 	 */
 	NET_VERDICT_ASKED,
 };

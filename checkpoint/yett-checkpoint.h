@@ -63,8 +63,10 @@ enum yett_checkpoint_store_flag {
 struct yett_checkpoint_store_options {
 	size_t size;
 	/*
-	 * NULL: checkpoints.db in $XDG_STATE_HOME/yett, or in ~/.local/state/yett with the home
-	 * directory of the user database. The library makes that directory.
+	 * The file of the store. NULL: checkpoints.db in $XDG_STATE_HOME/yett, or in
+	 * ~/.local/state/yett if that is not an absolute path. `~` is the home directory in the
+	 * user database (passwd(5)), not $HOME. The library makes the directory of that default
+	 * file, unless YETT_CHECKPOINT_EXISTING is set.
 	 */
 	const char *path;
 	uint32_t flags;      /* enum yett_checkpoint_store_flag, or-ed */
@@ -183,10 +185,17 @@ struct yett_checkpoint_list_options {
 	size_t size;
 	const char *thread; /* NULL: all threads */
 	const char *tag;    /* NULL: with or without tags */
-	/* an id, which need not exist: only checkpoints put before it; NULL: no bound */
+	/*
+	 * An id, which need not exist: list only checkpoints that were put before the checkpoint
+	 * with this id. NULL: no bound.
+	 */
 	const char *before;
-	const char *after; /* likewise: only checkpoints put after it */
-	uint64_t limit;    /* at most this many, the newest; 0: 100 */
+	/*
+	 * An id, which need not exist: list only checkpoints that were put after the checkpoint
+	 * with this id. NULL: no bound.
+	 */
+	const char *after;
+	uint64_t limit; /* at most this many, the newest; 0: 100 */
 };
 
 /*

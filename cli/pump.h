@@ -55,8 +55,9 @@ struct pump {
 	 * not count.
 	 */
 	int lost;
-	struct blocked *blocked; /* polled and read during the run; borrowed; NULL: none */
-	struct relays *relays;   /* polled and served during the run; borrowed; NULL: none */
+	/* Collects blocked connections. Borrowed; polled and read by pump_run(). NULL: none. */
+	struct blocked *blocked;
+	struct relays *relays; /* borrowed; polled and served by pump_run(); NULL: none */
 	uint64_t term_by_ms; /* when the grace period after SIGTERM ends; UINT64_MAX: no SIGTERM */
 };
 

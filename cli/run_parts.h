@@ -25,7 +25,7 @@ struct run {
 	char shell_path[4096];
 	char terminal_type[128];
 	struct terminal terminal;
-	char home[4096]; /* empty: none */
+	char home[4096]; /* see run_ask_find_home(); empty: none */
 	char inside[4096];
 	/* Where the command may start, in order of preference. */
 	const char *directories[RUN_DIRECTORIES_MAX];
@@ -51,8 +51,9 @@ struct run {
 };
 
 /*
- * Stores in run->home the home directory of `user`, a name or number (NULL: the caller), or the
- * empty string. The home directory is never shared by default.
+ * Stores in run->home the home directory of `user` (a name or a uid; NULL: the caller), without
+ * symbolic links. Stores the empty string if the user has no such directory. The home directory is
+ * never shared by default.
  */
 void run_ask_find_home(struct run *run, const char *user);
 

@@ -91,8 +91,8 @@ _must_check_ int session_write(const struct session *session, bool is_lasting,
                                struct yett_error *error);
 
 /*
- * Removes the history, if it is that of an earlier sandbox with the same name. The caller holds the
- * lock.
+ * Removes the history file. Call it for a new sandbox: an earlier sandbox with the same name may
+ * have left its history. The caller holds the lock.
  */
 void session_forget_history(const struct session *session);
 
@@ -113,9 +113,9 @@ bool session_is_of(const struct session *session, const struct yett_sandbox_stat
 
 /*
  * Finds out whether the session's sandbox is running or paused. `connection` may not see a sandbox
- * that was made with another key or through another socket: if the session's options name such,
- * connects with them. SESSION_UNKNOWN: the helper could not be asked, for example because that key
- * or socket is gone; `why` has the error. Never treat an unknown sandbox as gone.
+ * that was made with another key or through another socket: if the session's options name a key
+ * or a socket, connects with these. SESSION_UNKNOWN: the helper could not be asked, for example
+ * because that key or socket is gone; `why` has the error. Never treat an unknown sandbox as gone.
  */
 enum session_there { SESSION_GONE, SESSION_THERE, SESSION_UNKNOWN };
 enum session_there session_look(const struct session *session, struct yett_connection *connection,

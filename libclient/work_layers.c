@@ -481,8 +481,10 @@ static int be_as_next(const struct layers *layers, unsigned layer)
 }
 
 /*
- * Removes the lower of two merged layers, which now shows nothing. An empty layer takes its place,
- * is moved to the top by exchanges, and is removed there.
+ * Removes layer `layer` after work_layers_merge() has merged its files into the layer above. Puts
+ * an empty layer in its place, moves the empty layer to the top by exchanging it with each layer
+ * above, and removes it there, so that the numbers of layers never have a gap. Last, removes the
+ * old layer, which the first exchange moved to LAYERS_FRESH.
  */
 static int take_out(struct layers *layers, unsigned layer)
 {

@@ -11,7 +11,10 @@
 #include "agent/call.h"
 #include "agent/http/server.h"
 
-/* Takes ownership of `value`; NULL: no memory. */
+/*
+ * Responds with `value` as JSON. Takes ownership of `value`. NULL means that memory is short: the
+ * connection is closed without a response.
+ */
 void reply_json(struct exchange *exchange, unsigned status, json_t *value);
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `yett tool`: reads one request as JSON and prints one answer; with --lines, one per line.
+ * `yett tool`: reads one request as JSON, and prints one answer. With --lines, reads a request from
+ * each line of the input, and prints each answer on a line.
  *
  * Runs with the caller's privilege.
  */
@@ -33,7 +34,7 @@ struct tool {
 	sigset_t signals;
 	int signal; /* the signal that was received; 0: none */
 	sd_event_source *input;
-	bool is_readable, has_ended; /* of the standard input */
+	bool is_readable, has_ended; /* state of the standard input */
 	char *bytes;                 /* input; the bytes before `taken` are processed */
 	size_t length, room, taken;
 };
@@ -191,8 +192,8 @@ static int tool_on_input(sd_event_source *source, int fd, uint32_t events, void 
 }
 
 /*
- * Runs the loop, so that background executions continue. A regular file cannot be polled, and need
- * not be.
+ * Runs the loop until there is input, so that background executions continue. Does not wait for a
+ * regular file: epoll(7) does not support it, and a read from it does not block.
  */
 static void wait_for_input(struct tool *tool)
 {

@@ -29,9 +29,9 @@ struct worker {
 	 * nothing.
 	 */
 	bool is_serving, is_settled;
-	/* It has a connection, and must not serve the connection before its turn. */
+	/* The monitor has a connection, and must not serve it before the monitor's turn. */
 	bool is_waiting;
-	bool gives_way; /* The listener asked it to end. */
+	bool gives_way; /* The listener asked the monitor to end. */
 	/* In shared memory: the monitor sets it when its client was granted something. */
 	bool *is_proven;
 	uint64_t since_ms; /* when it started to serve or, while is_waiting, to wait */
@@ -56,8 +56,9 @@ struct admission {
 _must_check_ int admission_open(struct admission *a, int listening);
 
 /*
- * A first check that needs no privilege, so that a client that is gone or connects too often costs
- * the listener no more than this. Returns 0, or the reason for the refusal.
+ * Reads the peer's credentials, and checks whether the peer has hung up or its uid has connected
+ * too often. Needs no privilege. Call this before admission_examine(), so that the listener does no
+ * more work for such a client. Returns 0, or the reason for the refusal.
  */
 _must_check_ enum closer_reason admission_glance(struct admission *a, int socket,
                                                  struct ucred *ret_peer);

@@ -23,13 +23,13 @@
 #include <sys/wait.h>
 
 /*
- * Accept at most so many connections before looking at anything else. Then pause, so that a flood
- * of connections cannot occupy a processor.
+ * Accept at most CONNECTIONS_AT_ONCE connections in a row, then handle other events. If there is
+ * nothing to pre-start after that, pause, so that a flood of connections cannot occupy a processor.
  */
 #define CONNECTIONS_AT_ONCE  8
 #define CONNECTIONS_PAUSE_MS 1
 #define MONITORS_READY       8
-/* How often to look whose turn it is, while monitors wait for their turn. */
+/* How often to check which monitors may begin, while monitors wait for their turn. */
 #define TURN_MS 4
 /*
  * The listener pre-starts processes only after this much time without any event, because forking
@@ -37,11 +37,11 @@
  */
 #define REFILL_AFTER_MS  8
 #define MONITOR_RETRY_MS 1000
-#define USERS_MAX        64 /* for whom supervisors are kept pre-started */
+#define USERS_MAX        64 /* users that have pre-started supervisors */
 #define USER_IDLE_MS     300000
 /*
- * While less than this part of the host's memory is available, no sandbox is pre-started, and
- * pre-started ones are dropped.
+ * While less than 1/MEMORY_PART of the host's memory is available, no sandbox is pre-started, and
+ * pre-started sandboxes are dropped.
  */
 #define MEMORY_PART 16
 
@@ -59,8 +59,9 @@ struct user {
 	size_t spares_count;
 	uint32_t profile; /* of the last request */
 	/*
-	 * Pre-starting begins when at most half of the supervisors are left, and goes on until
-	 * there are enough: then several of them share one wait for a grace period.
+	 * Set when at most half of policy->spares supervisors are left, cleared when there are
+	 * policy->spares again. So several supervisors are started in a row, and the kernel lets
+	 * them wait for the same RCU grace period instead of one each.
 	 */
 	bool is_filling;
 	uint64_t last_used_ms;
@@ -193,7 +194,7 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));
 	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1) {
-		/* Wait for its turn: see listener_hand_over(). */
+		/* Wait for the monitor's turn: see listener_hand_over(). */
 		(void)!recv(control, &byte, sizeof byte, 0);
 		r = monitor_serve(&monitor, steal_fd(&frame->fds[0]));
 	}
@@ -329,7 +330,7 @@ static struct user *listener_find_user(struct listener *l, uid_t uid, gid_t gid)
 /*
  * Prefers a supervisor of this profile; among those, one that has already served a sandbox (pid 0),
  * because it has the next sandbox pre-started. A supervisor that the listener forked (and reaps) is
- * still starting its first.
+ * still starting its first sandbox.
  */
 static unsigned fitness(const struct spare *spare, uint32_t profile)
 {
@@ -388,8 +389,10 @@ static void handle_worker(struct listener *l, size_t i)
 }
 
 /*
- * A supervisor has finished with a sandbox and can take another. It replaces one that has not
- * served a sandbox yet. If there are enough without it, its socket is closed, and it exits.
+ * A supervisor has finished with a sandbox and can take another: keeps its socket. If its user has
+ * policy->spares supervisors already, first ends those that have not served a sandbox yet, until
+ * there is room. If all of them have served one, if the user is not known any more, or if the
+ * policy was replaced, closes the socket instead, and the supervisor exits.
  */
 static void handle_ready(struct listener *l)
 {
@@ -434,7 +437,11 @@ static bool has_memory(void)
 	       available >= total / MEMORY_PART;
 }
 
-/* Pre-starts or drops one thing. Returns whether it did. */
+/*
+ * Starts one monitor or supervisor, or drops the supervisors of one idle user. If memory is short,
+ * drops all pre-started supervisors and starts a monitor only if there is none. Returns whether
+ * there may be more to do.
+ */
 static bool refill(struct listener *l)
 {
 	uint64_t now = clock_now_ms();
@@ -520,8 +527,8 @@ static void restart_audit(struct listener *l)
 }
 
 /*
- * Reaps children, and orphans of monitors that died. Only a supervisor that was killed leaves
- * something behind; the sweep removes that.
+ * Reaps children, and orphans of monitors that died. If one was killed, starts a sweep: a killed
+ * supervisor leaves processes, cgroups and reservations behind.
  */
 static void reap(struct listener *l)
 {

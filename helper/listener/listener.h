@@ -4,9 +4,9 @@
  * never make a policy decision and never read a byte that a client sent.
  *
  * Runs as root with an empty effective set (PRIVILEGE_LISTENER); it raises privilege only to load a
- * policy and for single calls. Work that is slow or waits for the kernel is done ahead of requests:
- * it pre-starts monitors with a locked-down decoder, and, for users served lately, supervisors that
- * are already in that user's cgroups, with their cgroup forkers (builders).
+ * policy and for single calls. The listener does work that is slow or waits for the kernel ahead of
+ * requests: it pre-starts monitors with a locked-down decoder, and, for users served lately,
+ * supervisors that are already in that user's cgroups, with their cgroup forkers.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
  * without privilege. For everything that takes privilege it sends the monitor one act at a time.
  * The table in monitor.c has a row for each act, which says what the monitor checks. A compromised
  * decider can do no more than these rows allow, and only for its own client, whose ids come from
- * the kernel. SECURITY.md says what that is.
+ * the kernel. SECURITY.md describes what such a decider can do.
  */
 #pragma once
 
@@ -23,16 +23,16 @@ struct means {
 	/* The host uses SELinux, whose labels only root can set. */
 	bool misses_label;
 	/*
-	 * Crashes in the sandbox reach the host's core dump handler: only a limit of 1 prevents
-	 * that, and the hard limit is 0. core(5)
+	 * Crashes in the sandbox reach the host's core dump handler: only an RLIMIT_CORE of 1
+	 * prevents that, and the hard limit is 0. core(5)
 	 */
 	bool leaves_cores;
 };
 
 /*
- * Monitor → decider, once, with the client's connection. The decider has the policy's image since
- * its start. If the monitor sends a struct yett_error later, without a request, the connection must
- * end for that reason.
+ * Monitor → decider, once, with the client's connection. The decider has had the policy's image
+ * since its start. Later the monitor may send a struct yett_error that answers no request: the
+ * decider then sends this error to the client and ends the connection.
  */
 struct decider_begin {
 	/*

@@ -35,9 +35,9 @@ static int receive_fd(int socket, void *bytes, size_t size, int *ret_fd)
 }
 
 /*
- * Takes a supervisor of this monitor that can serve another sandbox. Such a supervisor knows only
- * the templates that were built before it was forked. The template of its own profile is among
- * them.
+ * Takes an idle supervisor of this monitor whose profile is the requested one. An idle supervisor
+ * has only the templates that were built before it was forked; only the template of its own profile
+ * is certain to be among them. So idle supervisors of other profiles are ended.
  */
 static int supervisors_take_spare(struct monitor *m, int *ret_socket)
 {
@@ -112,10 +112,11 @@ static void remember_child(struct monitor *m, pid_t pid, bool is_awaited)
 }
 
 /*
- * Whether the supervisor to be started serves further sandboxes. Without a listener a supervisor is
- * started for a request, and exits with its sandbox: most connections make only one. Without root,
- * from the second on, it prepares itself for another sandbox. A supervisor that outlives the
- * monitor never does.
+ * Returns whether the supervisor to be started shall serve further sandboxes. Without a listener, a
+ * supervisor is started for a request and exits with its sandbox, because most connections make
+ * only one sandbox. Without root, the supervisor of a connection's second or a later sandbox is
+ * kept for further sandboxes, up to policy->spares supervisors. A supervisor that may outlive the
+ * monitor is never kept.
  */
 static bool is_used_again(struct monitor *m)
 {

@@ -20,7 +20,7 @@ enum init_fd {
 	INIT_FD_CHANNEL = 4, /* SOCK_SEQPACKET to the client: the first exec channel */
 	/* O_DIRECTORY of SANDBOX in the v2 tree; init's id may make leaf cgroups in it */
 	INIT_FD_CGROUP = 5,
-	/* a "key value" file with oom_kill: memory.events (v2), memory.oom_control (v1) */
+	/* a "key value" file with the key oom_kill: memory.events (v2), memory.oom_control (v1) */
 	INIT_FD_MEMORY_EVENTS = 6,
 	/* one number in bytes: memory.peak (v2, Linux 5.19), memory.max_usage_in_bytes (v1) */
 	INIT_FD_MEMORY_PEAK = 7,
@@ -81,19 +81,19 @@ enum init_order_fd {
  * X(CAP_*): the capabilities that init is started with, in the sandbox's upper user namespace, and
  * which of its functions needs each.
  */
-#define INIT_BUILD_CAPABILITIES(X)                                                            \
-	X(CAP_SYS_ADMIN)        /* mounts; names_host; lower_enter */                         \
-	X(CAP_SYS_CHROOT)       /* enter_root */                                              \
-	X(CAP_NET_ADMIN)        /* names_loopback, network_make, ports_serve */               \
-	X(CAP_NET_BIND_SERVICE) /* ports_serve */                                             \
-	X(CAP_SETUID)           /* lower_make (uid_map), lower_be_command */                  \
-	X(CAP_SETGID)           /* lower_make (gid_map), lower_be_command */                  \
-	X(CAP_SETFCAP)          /* lower_make: a map that has id 0 */                         \
-	X(CAP_SETPCAP)          /* lower_shed */                                              \
-	X(CAP_SYS_RESOURCE)     /* close_door, where there is no lower user namespace */      \
-	X(CAP_KILL)  /* lower_stay: init keeps it where there is no lower user namespace */   \
-	X(CAP_CHOWN) /* make_directory and similar; lower_shed drops this and the next two */ \
-	X(CAP_DAC_OVERRIDE) /* make_component below a home; lower_be_mounter */               \
+#define INIT_BUILD_CAPABILITIES(X)                                                                 \
+	X(CAP_SYS_ADMIN)        /* mounts; names_host; lower_enter */                              \
+	X(CAP_SYS_CHROOT)       /* enter_root */                                                   \
+	X(CAP_NET_ADMIN)        /* names_loopback, network_make, ports_serve */                    \
+	X(CAP_NET_BIND_SERVICE) /* ports_serve */                                                  \
+	X(CAP_SETUID)           /* lower_make (uid_map), lower_be_command */                       \
+	X(CAP_SETGID)           /* lower_make (gid_map), lower_be_command */                       \
+	X(CAP_SETFCAP)          /* lower_make: a map that has id 0 */                              \
+	X(CAP_SETPCAP)          /* lower_shed */                                                   \
+	X(CAP_SYS_RESOURCE)     /* close_door, where there is no lower user namespace */           \
+	X(CAP_KILL)         /* lower_stay: init keeps it where there is no lower user namespace */ \
+	X(CAP_CHOWN)        /* make_personal: chown; lower_shed drops this and the next two */     \
+	X(CAP_DAC_OVERRIDE) /* make_component below a home; lower_be_mounter */                    \
 	X(CAP_FOWNER)       /* make_personal: chmod after chown */
 
 #define INIT_CONTEXT_SIZE 192 /* SELINUX_CONTEXT_MAX */

@@ -22,7 +22,7 @@
 
 #define DEADLINE_MS 10000 /* yett-policy may have to ask a directory service for accounts */
 
-/* The files for yett-policy. `words` are its arguments. */
+/* The policy's files, opened for yett-policy, and the arguments that pass them to yett-policy. */
 struct files {
 	uid_t owner;
 	struct yett_error *error;

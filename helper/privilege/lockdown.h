@@ -63,7 +63,7 @@ bool lockdown_undumpable(void);
 
 /*
  * Lets the kernel kill this process when its parent dies. Call this after lockdown_ids(), which
- * clears the setting. If the parent has died before, no signal comes.
+ * clears the setting. If the parent is dead already, no signal is sent.
  */
 bool lockdown_death_signal(void);
 
@@ -81,8 +81,8 @@ bool lockdown_death_signal(void);
 #define LOCKDOWN_END SYS_rt_sigreturn, SYS_exit, SYS_exit_group
 #endif
 /*
- * From here on the kernel kills the process for any system call but these, which are at most
- * LOCKDOWN_CALLS_MAX. Call this after lockdown_no_new_privs(). seccomp(2)
+ * Makes the kernel kill this process for any system call that is not in `calls` (`count` numbers,
+ * at most LOCKDOWN_CALLS_MAX). Call this after lockdown_no_new_privs(). seccomp(2)
  */
 bool lockdown_filter(const int *calls, size_t count);
 

@@ -4,7 +4,7 @@
  * that serve them. Runs with full privilege; must read no rule, name or packet.
  *
  * The proxy yett-front answers inside, the connector yett-dialer connects outside; neither has
- * privilege (programs/net/egress.h). They are born in the sandbox's cgroup, end with the
+ * privilege (programs/net/egress.h). They start in the sandbox's cgroup, end with the
  * sandbox, and are started again once. A BPF program directs all connections to sockets of the
  * proxy. Where BPF is not possible, the port listener (yett-init's program) listens at the ports of
  * the rules.
@@ -21,7 +21,7 @@
 struct setup;
 
 struct egress {
-	/* 0: none; `catcher` is the port listener, which runs only where BPF cannot be used */
+	/* process ids; 0: none. The port listener runs only where BPF cannot be used. */
 	pid_t proxy, connector, port_listener;
 	/*
 	 * SOCK_SEQPACKET for the connector's reports; closed when the proxy or the connector ends;
@@ -33,7 +33,10 @@ struct egress {
 	 * (yet)
 	 */
 	int link;
-	/* socket that `link` is received from, or the port listener's report; -1: none */
+	/*
+	 * Socket on which egress_await() waits: the child that becomes the proxy sends `link` on it
+	 * or, where BPF cannot be used, the port listener sends its report. -1: none
+	 */
 	int awaited;
 	uint32_t proxy_id; /* host id that the proxy takes */
 	unsigned starts;

@@ -24,7 +24,7 @@
 #define LEFT_MAX (16 << 20)
 /*
  * Milliseconds to wait for the unmount of an overlay if the sandbox uses more than LEFT_MAX. An
- * overlay through which 100,000 names were seen takes 200 ms, and nobody waits for that.
+ * overlay through which 100,000 names were seen takes 200 ms, too long to wait for.
  */
 #define LEFT_WAIT_MS 10
 
@@ -486,7 +486,10 @@ void setup_drop_order(struct setup_order *order)
 		(void)munmap((void *)(uintptr_t)order->plan, sizeof *order->plan);
 	fd_close(order->memory);
 	fd_close(order->rules);
-	/* the monitor keeps its copy until we have answered */
+	/*
+	 * The monitor keeps its copy of the client's connection until the supervisor has answered.
+	 * After the answer this may be the last close, and may block: base/closing.h.
+	 */
 	(void)closing_fd(order->connection);
 	*order = SETUP_NO_ORDER;
 }

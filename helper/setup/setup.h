@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Root's part of a sandbox: the only code that makes privileged system calls for one. Runs with
- * full privilege in the supervisor and these children of it. Must not decode a client's messages.
- *   set-up child (FORK_SETUP_CHILD)   cgroup_forker.c, identity.c: leaves the host, starts init,
- * exits cgroup forker (`builder`)       cgroup_forker.c: with cgroup v1, sits in the cgroups and
- * only forks mount-clone child (`sharer`)    share.c: checks and clones what the client shares,
- * exits mount child, port listener      mount.c: enter a sandbox that exists, change it, exit
- *   proxy, connector                egress.c: become yett-front and yett-dialer, for the network
- * init (programs/inside/init/build) does the rest, without privilege over the host.
+ * full privilege in the supervisor and in these children of the supervisor:
+ *
+ * - set-up child: leaves the host, starts init, exits. cgroup_forker.c, identity.c
+ * - cgroup forker (with cgroup v1): stays in the sandbox's cgroups and only forks. cgroup_forker.c
+ * - mount-clone child: checks and clones what the client shares, exits. share.c
+ * - mount child, port listener: enter an existing sandbox, change it, exit. mount.c
+ * - proxy, connector: become yett-front and yett-dialer, which serve the network. egress.c
+ *
+ * Must not decode a client's messages. init (programs/inside/init/build) does the rest, without
+ * privilege over the host.
  */
 #pragma once
 
@@ -171,7 +174,7 @@ struct setup {
 	 * sandbox's end; -1: the mount namespace ends with init
 	 */
 	int mount_ns;
-	/* a detached process unmounts, and nobody waits for it: let_go_of_mounts() */
+	/* a detached process unmounts; nobody waits long for it: let_go_of_mounts() */
 	bool leaves_mounts;
 	/* sockets that init holds, with locks of stores that were mounted later: mount.c */
 	uint32_t keeps_count;

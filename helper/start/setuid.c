@@ -343,10 +343,11 @@ static bool is_confined(void)
 }
 
 /*
- * As for every client: a confined process must not escape through the helper. Here the client
- * executed us, so its namespaces, root directory and filter are ours. Compare them with those of
- * process 1. (In a user namespace, or with a filter or Landlock domain, that the caller could make
- * without privilege, an exec does not make us root at all: check_effect().)
+ * A confined process must not escape through the helper: monitors check this for other clients,
+ * too. Here the client executed this program, which so has the client's namespaces, root directory
+ * and seccomp filter. Compare them with those of process 1. A caller without privilege could also
+ * enter its own user namespace, or set a filter or Landlock domain. Then the exec does not make
+ * this process root at all: check_effect().
  */
 static int check_confinement(struct yett_error *error)
 {

@@ -42,8 +42,8 @@ bool start_begin(int argc, char **argv, int *ret_status);
 _must_check_ int start_check_user(const struct start_options *options, struct yett_error *error);
 
 /*
- * Serves a listening socket until its end; if options->listen is set, the socket that it makes at
- * that path. Returns 0, -errno or a code.
+ * Serves the listening socket until the listener ends. If options->listen is set, makes a socket at
+ * that path and serves it instead. Returns 0, -errno or a code.
  */
 _must_check_ int start_listening(const struct start_options *options, int socket,
                                  struct yett_error *error);
@@ -56,10 +56,11 @@ _must_check_ int start_connected(const struct start_options *options, int socket
                                  struct yett_error *error);
 
 /*
- * The last step of both programs: prepares the monitor and serves with it. If an earlier step
- * failed (`r`), or preparing fails, reports the error to the client if `is_its_own`. Clients of the
- * service get no such report, because it may contain text of the policy. Consumes `socket` and
- * frees `monitor`. Returns 0, -errno or a code.
+ * The last step of both programs: prepares the monitor and serves `socket` with it. `r` is the
+ * result of the earlier steps. If these or the preparation failed, sends the error to the client,
+ * but only if `is_its_own`: the client started this helper for itself (personal mode or
+ * set-user-ID). Clients of the service get no error, because its text may quote the policy.
+ * Consumes `socket` and frees `monitor`. Returns 0, -errno or a code.
  */
 _must_check_ int start_serve(struct monitor *monitor, const char *libexec, int socket, int r,
                              bool is_its_own, struct yett_error *error);

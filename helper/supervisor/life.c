@@ -73,7 +73,7 @@ struct life {
 	unsigned heard; /* packets of init since heard_ms */
 	/* init has closed its end, or sent descriptors: nothing more is read. */
 	bool is_deaf;
-	/* init was told that somebody follows. */
+	/* init was sent INIT_WORD_REPORT, because somebody follows. */
 	bool is_reported;
 	bool is_over;
 	enum ended_reason reason;
@@ -228,7 +228,7 @@ static int report_init(const struct life *life, enum init_word word, int fd,
 	             : 0;
 }
 
-/* `channel` is the end for init. The monitor has the other end, for its client. */
+/* `channel` is init's end of a new exec channel. The monitor sends the other end to the client. */
 static int life_attach(struct life *life, size_t i, int channel, struct yett_error *error)
 {
 	struct record *reports = life->reports;
@@ -274,7 +274,7 @@ static void report_limits(struct life *life)
 	life->looked_ms = clock_now_ms();
 }
 
-/* Tells init whether somebody follows. If the socket to init is full, the next call tries again. */
+/* Notifies init whether somebody follows. If the socket to init is full, the next call retries. */
 static void report_followed(struct life *life, bool is_followed)
 {
 	if (is_followed != life->is_reported && life->reports->state == SANDBOX_RUNNING &&
@@ -797,8 +797,7 @@ void life_keep(struct life *life)
 	}
 	if (life->reports->state == SANDBOX_PAUSED)
 		/*
-		 * The cgroup forker (builder) is frozen with the sandbox, and needed for the next
-		 * one.
+		 * The cgroup forker is frozen with the sandbox, and is needed for the next sandbox.
 		 */
 		(void)!cgroup_freeze(&life->setup->cgroup, false);
 	/*

@@ -20,8 +20,8 @@ int network_fd(struct network *network, const struct setup *setup)
 		network->heard = 0;
 	}
 	/*
-	 * While the sandbox is frozen, nothing may be restarted: that would wait for the cgroup
-	 * forker (builder), which is frozen, too.
+	 * While the sandbox is frozen, nothing may be restarted: the restart would wait for the
+	 * cgroup forker, which is frozen, too.
 	 */
 	return network->heard < HEARD_MAX && setup->record.state == SANDBOX_RUNNING
 	               ? setup->egress.reports

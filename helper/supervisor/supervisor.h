@@ -15,10 +15,10 @@
 #include "helper/setup/setup.h"
 
 /*
- * Supervisor → monitor. The answer to a plan: with the exec channel if `code` is 0 (a dry run is
- * answered by NOTICE_DONE with the plan instead). The answer to an attach, without the channel,
- * which the monitor has already. With a nonzero `code`, the refusal of any request, with the plan
- * if there was one.
+ * Supervisor → monitor: the answer to a plan or an attach (`code` 0), or the refusal of any request
+ * (`code` not 0). The answer to a plan comes with the exec channel; a dry run gets NOTICE_DONE with
+ * the plan instead. The answer to an attach has no descriptor, because the monitor has the channel
+ * already. A refusal comes with the plan, if the request had one.
  */
 struct supervisor_created {
 	int32_t code;
@@ -40,8 +40,9 @@ struct supervisor_notice {
 };
 
 /*
- * Monitor → supervisor, over registry_connect(). With an attach comes init's end of the new
- * channel, with a NETWORK the sealed rules. A MOUNT comes with its plan, by supervisor_order().
+ * Monitor → supervisor, over registry_connect(). An ATTACH comes with init's end of a new exec
+ * channel, a FOLLOW with the supervisor's end of a new event stream, a NETWORK with the sealed
+ * rules. supervisor_order() sends a MOUNT, with its plan.
  */
 struct supervisor_request {
 	/*
@@ -88,8 +89,9 @@ struct supervisor_ahead {
 };
 
 /*
- * Forks a supervisor into `place`, which waits for an order. With `ahead` (or NULL) it prepares
- * itself at once, announces itself on the pool after each sandbox, and exits when its socket is
+ * Forks a supervisor into `place`. If `ahead` is NULL, the supervisor waits for one order and exits
+ * when the sandbox of that order is gone. Otherwise it prepares the expected sandbox before an
+ * order comes, announces itself on ahead->pool after each sandbox, and exits when its socket is
  * closed. Returns 0 or -errno.
  */
 _must_check_ int supervisor_start(const struct setup_host *host, const struct place *place,
@@ -99,9 +101,10 @@ _must_check_ int supervisor_start(const struct setup_host *host, const struct pl
 struct frame;
 
 /*
- * Sends a plan; if it has a network, with `rules` (a memfd, which is sealed); if it has shares,
- * with the client's `connection`, whose next packet has them. Both are borrowed; else -1. `request`
- * is for an existing sandbox; NULL: create one. Returns 0 or -errno.
+ * Sends a plan. `rules` is a memfd with the plan's network rules, which this function seals; -1:
+ * the plan has none. `connection` is the client's connection, whose next packet has the shares; -1:
+ * the plan has none. Both are borrowed. `request` names an existing sandbox; NULL: make a new one.
+ * Returns 0 or -errno.
  */
 _must_check_ int supervisor_order(int socket, const struct supervisor_request *request,
                                   const struct plan *plan, int rules, int connection);

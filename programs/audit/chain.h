@@ -79,7 +79,10 @@ bool chain_unhex(const char *text, uint8_t *bytes, size_t size);
 /* Hashes a host's /etc/machine-id, so that records identify the host without containing the id. */
 void chain_hash_host(const void *text, size_t length, uint8_t ret_hash[CHAIN_ID_SIZE]);
 
-/* The verification key of a chain as text: a word, then groups of eight digits. */
+/*
+ * The verification key of a chain as text: CHAIN_KEY_WORD, then groups of eight hexadecimal digits,
+ * which encode the chain's id, the key and a checksum.
+ */
 #define CHAIN_KEY_WORD      "yett-audit-1"
 #define CHAIN_KEY_TEXT_SIZE (sizeof CHAIN_KEY_WORD + (CHAIN_ID_SIZE + CHAIN_HASH_SIZE + 4) / 4 * 9)
 char *chain_print_key(const uint8_t id[CHAIN_ID_SIZE], const uint8_t key[CHAIN_HASH_SIZE],

@@ -33,11 +33,14 @@ struct writer {
 	struct chain chain;       /* after the collected records */
 	struct chain before_last; /* before the last collected record */
 	/*
-	 * of the segment, up to the end of its last record, including truncated pieces that a
+	 * bytes of the segment up to the end of its last record, including truncated pieces that a
 	 * record describes
 	 */
 	uint64_t size;
-	/* of the file; the bytes from `size` on are truncated, and no record describes them yet */
+	/*
+	 * bytes of the file; those from `size` on are a truncated piece that no record describes
+	 * yet
+	 */
 	uint64_t end;
 	uint64_t written; /* bytes that this process wrote */
 	uint64_t epoch_ends_ms, retry_ms;
@@ -45,7 +48,7 @@ struct writer {
 	bool has_lost; /* the previous segment was removed or cut */
 	uint64_t lost_bytes;
 	struct slots_pruned pruned; /* what was removed */
-	/* the part of it that was removed before `files.bytes` was measured */
+	/* the part of `pruned` that was removed before `files.bytes` was measured */
 	uint64_t pruned_before;
 	char *text, *batch;     /* the line that is being made; the collected lines */
 	size_t collected, last; /* bytes in `batch`; offset of its last line */
@@ -81,7 +84,10 @@ _must_check_ int writer_start(struct writer *writer, const char *event, struct j
  */
 _must_check_ int writer_end(struct writer *writer);
 
-/* Drops the last collected record. Call it before any other function. */
+/*
+ * Drops the record that the last writer_end() collected, and no earlier one. Call it before any
+ * function that begins, collects or writes a record.
+ */
 void writer_take_back(struct writer *writer);
 
 /* Returns the last collected record, with its newline. */

@@ -79,7 +79,10 @@ static void audit_read_host(uint8_t ret_host[CHAIN_ID_SIZE])
 	chain_hash_host(text, n > 0 ? (size_t)n : 0, ret_host);
 }
 
-/* No child process, no core dump (1: see core(5)), and no file longer than a segment. */
+/*
+ * Forbids child processes, core dumps, and files longer than a segment. With RLIMIT_CORE 1, unlike
+ * with 0, the kernel does not run the host's core_pattern program either. core(5)
+ */
 static bool audit_limit(void)
 {
 	static const struct lockdown_limit limits[] = {

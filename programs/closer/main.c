@@ -79,7 +79,10 @@ static void closer_need(bool done, enum stage stage)
 static void closer_lock_down(int argc, char **argv)
 {
 	const struct sigaction action = {.sa_handler = closer_give_up};
-	/* No core dump, and no call of the host's core dump handler (1: core(5)). */
+	/*
+	 * With 1, unlike with 0, the kernel neither writes a core file nor runs the host's
+	 * core_pattern program. core(5)
+	 */
 	const struct lockdown_limit no_cores = {RLIMIT_CORE, 1};
 	const int from_listener = STDIN_FILENO;
 	uint32_t id = 0;
@@ -94,7 +97,10 @@ static void closer_lock_down(int argc, char **argv)
 	closer_need(lockdown_capabilities(), STAGE_CAPABILITIES);
 	closer_need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
 	closer_need(lockdown_undumpable(), STAGE_UNDUMPABLE);
-	/* If the listener has died already, its end of the socket is closed, and the loop ends. */
+	/*
+	 * If the listener died before this call, no signal comes. Then its end of the socket is
+	 * closed, and the loop of main() ends.
+	 */
 	closer_need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 }
 

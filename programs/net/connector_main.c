@@ -92,8 +92,9 @@ static bool connector_main_read_plan(struct caller *ret_caller)
 }
 
 /*
- * No file, and no core dump (1: core(5)). The filter forbids processes: RLIMIT_NPROC would count
- * all processes of the caller.
+ * Forbids writing files, and core dumps. With RLIMIT_CORE 1, unlike with 0, the kernel does not run
+ * the host's core_pattern program either (core(5)). The filter, not RLIMIT_NPROC, forbids new
+ * processes: RLIMIT_NPROC would count all processes of the caller.
  */
 static bool connector_main_limit(void)
 {

@@ -67,8 +67,9 @@ static struct connector_verdict connector_rules_follow(const struct ruleset *rul
 	enum route route = ROUTE_OUT;
 
 	/*
-	 * A gateway or a tunnel, perhaps this host's, may translate the address to one that is
-	 * embedded in it. An embedded address without a route does no harm.
+	 * A gateway or a tunnel, perhaps on this host, may translate the target to an address that
+	 * is embedded in the target's. So an embedded address must not be this host's, nor a group
+	 * of hosts. If there is no route to an embedded address, the connection cannot reach it.
 	 */
 	for (size_t i = 0; i < count; i++)
 		if (route_ask(netlink, &embedded[i], &route) == 0 && route != ROUTE_OUT)

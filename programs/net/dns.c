@@ -77,7 +77,8 @@ static bool dns_is_number(const char *label)
 
 /*
  * Writes the name of the question as text. Reads the labels, since the text that ns_parserr() makes
- * shows a dot within a label like a dot between labels.
+ * depends on the C library: musl's shows a dot within a label like a dot between labels, and
+ * glibc's escapes it.
  */
 static void name_question(struct dns_question *q)
 {

@@ -115,7 +115,10 @@ static bool take_listeners(struct proxy *proxy)
 	return true;
 }
 
-/* No file, no process, and no core dump (1: core(5)). */
+/*
+ * Forbids writing files, new processes and core dumps. With RLIMIT_CORE 1, unlike with 0, the
+ * kernel does not run the host's core_pattern program either. core(5)
+ */
 static bool proxy_set_limits(void)
 {
 	static const struct lockdown_limit limits[] = {

@@ -54,8 +54,9 @@ static void resolver_main_need(bool done, enum stage stage)
 }
 
 /*
- * No file, and no core dump (1: core(5)). Descriptors and memory are for name services, which may
- * map large caches.
+ * Forbids writing files, and core dumps. With RLIMIT_CORE 1, unlike with 0, the kernel does not run
+ * the host's core_pattern program either (core(5)). Leaves descriptors and memory for name
+ * services, which may map large caches.
  */
 static bool resolver_main_limit(void)
 {

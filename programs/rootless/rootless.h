@@ -38,7 +38,10 @@ void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE]);
  */
 int rootless_open_cgroup(void);
 
-/* Whether the host uses SELinux, whose labels cannot be had without root. Those of AppArmor can. */
+/*
+ * Whether the host uses SELinux: then sandboxes get no label, because only root can set up SELinux
+ * labels for them. AppArmor labels need no root.
+ */
 bool rootless_misses_label(void);
 
 /*

@@ -292,7 +292,7 @@ static const struct {
 	{"profile \"p\" { network = host connections = 10 }", 1,
          "in which 'connections' has no meaning"},
 	{"profile \"p\" { network = host nested_userns = true }", 1,
-         "in which 'nested_userns' cannot be had"},
+         "in which 'nested_userns' is not possible"},
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} network = host\n deny = {\"a.org\"} }",
          3, "'g' denies this, and allows the network host"},
 	{"profile \"p\" { connections = 257 }", 1, "is too large"},

@@ -204,7 +204,10 @@ int journal_remove(struct apply *apply);
 
 /* --- record.c: the store's info, and the files of earlier applies --- */
 
-/* Reads the boot id. Call it before the program confines itself: then /proc cannot be read. */
+/*
+ * Reads the boot id. Call it before the program confines itself, because a confined program cannot
+ * read /proc.
+ */
 void record_read_boot(struct apply *apply);
 
 int record_read_origin(struct apply *apply);

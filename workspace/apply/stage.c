@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See apply.h. A staged file's name is the number of its step. The file that the step takes out
- * gets the same name. So a stage contains files, links and empty directories.
+ * The stage: see apply.h. The name of each file in the stage is the index of its step, whether the
+ * file is new or the step took it out of the source. The stage is flat: it contains only files,
+ * links and empty directories.
  */
 #include "workspace/apply/apply.h"
 

@@ -78,7 +78,10 @@ static bool is_repository(void *context, const char *directory)
 	return *known & WAY_REPOSITORY;
 }
 
-/* Whether no wanted path names the .git, or anything in it. */
+/*
+ * Whether no wanted path is the first `length` bytes of `path`, which name a .git, or is below
+ * them.
+ */
 static bool ways_is_unnamed(const struct diff *diff, const char *path, size_t length)
 {
 	for (size_t i = 0; i < diff->wanted_count; i++)

@@ -52,7 +52,7 @@ struct decision {
 	const struct verified *verified;
 	const struct policy_profile *profile;
 	const struct policy_grant *grant;
-	/* By enum policy_key: for this sandbox, and for all sandboxes of the peer together. */
+	/* Indexed by enum policy_key: for this sandbox, and for all of the peer's together. */
 	struct bound bounds[POLICY_BOUNDS];
 	struct plan_limits limits, user_limits;
 	struct plan_life life;

@@ -19,7 +19,10 @@
 
 #define AT_ONCE_MAX 32 /* events of one stream before the others get their turn */
 
-/* A packet of a supervisor. Clients get the second part only of events about connections. */
+/*
+ * A packet of a supervisor. Clients get the union's contents only for events about connections, as
+ * `network`.
+ */
 struct reports {
 	struct message_happened event;
 	union {
@@ -29,11 +32,12 @@ struct reports {
 };
 
 struct stream {
-	int events; /* from the supervisor: each packet is a struct told, or its first part */
+	int events; /* from the supervisor: each packet is a struct reports, or its first part */
 	int client; /* the decider's end of the client's socket pair */
 	/*
-	 * How many events of file operations were not forwarded. They are for the audit alone, so
-	 * the numbers that the client sees must not count them.
+	 * The number of events of file operations that were not forwarded, because only the audit
+	 * needs them. It is subtracted from the number of each later event: the client would take a
+	 * gap in the numbers for lost events.
 	 */
 	uint64_t kept;
 };

@@ -71,7 +71,10 @@ static bool stage_arguments(int argc, char **argv, struct arguments *ret)
 	return argc == 3 && lockdown_parse_id(argv[1], &ret->id);
 }
 
-/* No new descriptor, no process, no file, and no core dump (1: core(5)). */
+/*
+ * Forbids new descriptors, processes, files and core dumps. With RLIMIT_CORE 1, unlike with 0, the
+ * kernel does not run the host's core_pattern program either. core(5)
+ */
 static bool stage_limits(void)
 {
 	static const struct lockdown_limit limits[] = {
@@ -161,7 +164,10 @@ static void decoder_lock_down(int argc, char **argv)
 	decoder_need(lockdown_capabilities(), "dropping all capabilities");
 	decoder_need(lockdown_undumpable(), "becoming undumpable");
 	decoder_need(lockdown_no_new_privs(), "setting no_new_privs");
-	/* If the decider has died already, the first read(2) returns end of file. */
+	/*
+	 * If the decider died before this call, no signal comes, but the first read(2) returns end
+	 * of file.
+	 */
 	decoder_need(lockdown_death_signal(), "setting its parent-death signal");
 	release_start_pages();
 	decoder_need(stage_seccomp(), "entering seccomp");

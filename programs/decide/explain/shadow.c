@@ -13,7 +13,10 @@
 
 struct probe {
 	const struct policy *policy;
-	/* `other`: the first grant that decided instead */
+	/*
+	 * grant: the grant that is tested. other: the first grant that decided in its place; NULL:
+	 * none so far.
+	 */
 	const struct policy_grant *grant, *other;
 	struct peer peer;
 	struct verified verified;

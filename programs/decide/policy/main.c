@@ -76,8 +76,9 @@ static void close_others(const struct input *input)
 }
 
 /*
- * No child process, no core dump (1: see core(5)), and no file longer than the image. NSS modules
- * may map large caches, so descriptors and memory have high limits.
+ * Forbids child processes, core dumps, and files longer than the image. With RLIMIT_CORE 1, unlike
+ * with 0, the kernel does not run the host's core_pattern program either (core(5)). NSS modules may
+ * map large caches, so descriptors and memory have high limits.
  */
 static bool policy_policy_limit(void)
 {

@@ -298,8 +298,8 @@ static enum settings_section_index parse_kind(const char *name)
 }
 
 /*
- * Moves the values of a key from `section` to `into`. Nothing is left for libConfuse to drop when
- * it parses the section again.
+ * If `section` sets the key, swaps its values with those in `into`, and marks the old values of
+ * `into` is_inherited. So parse_drop() reports nothing when libConfuse parses the section again.
  */
 static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 {
@@ -309,7 +309,9 @@ static int parse_merge_key(cfg_t *section, cfg_t *into, const char *key)
 	cfg_value_t **values = to->values;
 	unsigned count = to->nvalues;
 
-	/* A value marked is_inherited is left from an earlier swap: this text does not set the key.
+	/*
+	 * No value, or a value that an earlier call moved here from `into` and marked is_inherited:
+	 * the section that was just parsed does not set the key.
 	 */
 	if (!value || value->is_inherited)
 		return 0;

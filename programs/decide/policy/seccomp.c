@@ -239,8 +239,9 @@ static int check_spec(const struct seccomp_spec *spec, struct yett_error *error)
 }
 
 /*
- * Calls of other calling conventions (i386, x32) get `otherwise`, too. All processes inside run
- * under init's filter, which refuses them that way. x32 numbers are higher than all others.
+ * System calls by other calling conventions (i386, x32) get the action `otherwise`, like calls with
+ * too high a number: the number of every x32 call is higher than all others. In init's filter,
+ * under which all processes inside run, `otherwise` is ENOSYS.
  */
 static void seccomp_start(struct filter *filter, uint32_t otherwise)
 {

@@ -56,8 +56,9 @@ static bool keep_ids(void)
 }
 
 /*
- * Allows no file to be written and no core dump: core(5) explains the 1. Leaves descriptors and
- * memory for NSS modules, which may map large caches.
+ * Forbids writing files, and core dumps: with RLIMIT_CORE 1, unlike with 0, the kernel does not run
+ * the host's core_pattern program either (core(5)). Leaves descriptors and memory for NSS modules,
+ * which may map large caches.
  */
 static bool reader_limit(void)
 {
@@ -87,7 +88,10 @@ static bool reader_lock_down(void)
 	}
 	reader_need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
 	reader_need(lockdown_undumpable(), STAGE_UNDUMPABLE);
-	/* If the monitor has died already, the first recv(2) returns end of file. */
+	/*
+	 * If the monitor died before this call, no signal comes, but the first recv(2) returns end
+	 * of file.
+	 */
 	reader_need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
 	return is_root;
 }
@@ -141,8 +145,10 @@ static void ask_name_services(void)
 	char path[PATH_MAX];
 	char *argv[] = {(char *)"yett-reader", NULL}, *environment[] = {NULL};
 
-	/* The new program runs as the user, and cannot gain privilege: reader_lock_down(),
-	 * reader_become(). */
+	/*
+	 * The new program runs as the user, and cannot gain privilege: reader_lock_down(),
+	 * reader_become().
+	 */
 	if (own && snprintf(path, sizeof path, "%s-nss", own) < (int)sizeof path)
 		(void)execve(path, argv, environment);
 #endif

@@ -40,8 +40,8 @@ static const uint32_t allowed[] = {
 };
 
 /*
- * Calls that are allowed depending on the lower half of one argument: EPERM if any of these bits is
- * set, or if the value is greater than `most`.
+ * Calls that the filter judges by the low 32 bits of one argument: EPERM if any bit of `bits` is
+ * set in them, or if they are greater than `most`; otherwise the call is allowed.
  */
 static const struct {
 	uint32_t number;
@@ -50,7 +50,7 @@ static const struct {
 } judged[] = {
 	{SYS_mmap, 2, PROT_EXEC, UINT32_MAX},
 	{SYS_mprotect, 2, PROT_EXEC, UINT32_MAX},
-	{SYS_fcntl, 1, 0, F_SETFL}, /* refuses F_SETOWN, which has signals sent */
+	{SYS_fcntl, 1, 0, F_SETFL}, /* refuses F_SETOWN, which makes the kernel send signals */
 };
 
 static int filter(void)

@@ -46,8 +46,10 @@ struct place {
 	const char *path; /* in the archive */
 	int parent;
 	char leaf[256];
-	/* if `leaf` exists: name of the new file until unpack_settle() renames it to `leaf`; else
-	 * empty */
+	/*
+	 * If `leaf` exists, the name of the new file until unpack_settle() renames that file to
+	 * `leaf`; otherwise empty.
+	 */
 	char temporary[32];
 };
 

@@ -33,8 +33,8 @@
 #define COMMANDS_FOLLOW_MAX 4096
 
 /*
- * The leaves with the lowest numbers are kept and reused: making and removing a leaf takes a
- * seventh of the time of a short command.
+ * The number of leaf cgroups that are kept and reused: those of the first entries of the table of
+ * commands. Making and removing a leaf takes a seventh of the time of a short command.
  */
 #define COMMANDS_LEAVES_KEPT 4
 

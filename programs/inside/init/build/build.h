@@ -59,7 +59,10 @@ struct build {
 	const struct init_profile *profile;
 	ino_t profile_number;    /* inode number of the mapped profile */
 	struct yett_error error; /* the reason of the step that failed with a code */
-	/* As in struct init_config, but including INIT_FD_DEV until that is used. */
+	/*
+	 * Bit n: descriptor INIT_FD_CONTROL + n is open. In contrast to struct init_config, this
+	 * includes INIT_FD_DEV, which build_end() closes.
+	 */
 	uint32_t fds_present;
 	bool is_ready; /* STAGE_READY is done */
 	/* The sandbox's own files of /etc that the profile decides were made in STAGE_READY. */
@@ -183,11 +186,11 @@ bool attach_lies_in_others(const struct build *b, const struct plan_step *step);
 
 /*
  * overlay.c: replaces `*tree` (a detached mount, or one of this mount namespace) with a read-only
- * overlay of the sandbox's own that shows the same. Locks, watches, FIFOs and sockets of the
- * overlay are separate from those of the underlying directory. `path` is the place of the overlay
- * in the sandbox. First called before the sandbox's root is in place. Returns 0, -errno, or a code
- * with the reason: for a file, for a tree with mounts below it, which the overlay would not show,
- * and if the kernel refuses.
+ * overlay that belongs to the sandbox and shows the same files. Locks, watches, FIFOs and sockets
+ * of the overlay are separate from those of the underlying directory. `path` is the place of the
+ * overlay in the sandbox. First called before the sandbox's root is in place. Returns 0, -errno, or
+ * a code with the reason: for a file, for a tree with mounts below it, which the overlay would not
+ * show, and if the kernel refuses.
  */
 _must_check_ int overlay_make(struct build *b, const char *path, int *tree);
 
@@ -250,9 +253,9 @@ int network_prepare(struct build *b, const struct plan_step *step);
 int network_make(struct build *b, const struct plan_step *step);
 
 /*
- * ports.c: runs in a process of its own, in the sandbox's network namespace, which that process
- * then leaves. Makes a listener for each port that `rules` (sealed memory of the decider's) is
- * about, and for port 53, and sends them to the proxy. Returns 0, -errno or a code.
+ * ports.c: runs in a separate process, in the sandbox's network namespace, which that process then
+ * leaves. Makes a listener for each port that `rules` (a sealed memfd of the decider) names, and
+ * for port 53, and sends the listeners to the proxy. Returns 0, -errno or a code.
  */
 _must_check_ int ports_serve(struct build *b, int rules);
 

@@ -266,8 +266,9 @@ static int etc_write_own(const struct build *b, const struct own *file)
 /* --- files in the host's /etc --- */
 
 /*
- * If the host's file is a symbolic link to something that does not exist inside, creates the link's
- * target, provided that it would be on the sandbox's own root.
+ * If the host's file is a symbolic link whose target does not exist inside, makes the target: a
+ * symbolic link to the sandbox's own file at `own_path`. Does nothing if the target would not be on
+ * the sandbox's own root.
  */
 static int fill_link(const struct build *b, const char *name, const char *own_path)
 {
@@ -295,8 +296,9 @@ static int fill_link(const struct build *b, const char *name, const char *own_pa
 }
 
 /*
- * In the host's network the host's own resolv.conf is right and is not covered. Ours is used only
- * if the host's is a link to nothing inside.
+ * Whether the host's file is not covered: in the host's network the host's own resolv.conf is
+ * right. The sandbox's own resolv.conf is used there only if the host's is a link whose target does
+ * not exist inside.
  */
 static bool is_left(const struct build *b, const struct own *file)
 {
@@ -304,8 +306,8 @@ static bool is_left(const struct build *b, const struct own *file)
 }
 
 /*
- * Whether the host's file is still uncovered: it is neither ours, nor on our root, nor on the file
- * system `proc`, to which a link mtab resolves.
+ * Whether the host's file is still uncovered: it is neither one of the sandbox's own files, nor on
+ * the sandbox's own root, nor on the file system `proc`, to which /etc/mtab may be a link.
  */
 static bool is_bare(const struct build *b, const struct stat *st, dev_t proc)
 {
@@ -337,7 +339,7 @@ static int etc_cover(const struct build *b, const struct own *file, dev_t proc)
 		return -errno;
 	if (is_left(b, file) || !is_bare(b, &st, proc))
 		return 0;
-	/* As read-only as the mount that it is cloned from. */
+	/* The clone is read-only, like the mount from which it is cloned. */
 	tree = open_tree(b->root, path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 ||
 	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
