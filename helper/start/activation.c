@@ -11,12 +11,19 @@
 
 #define LISTEN_FDS_START 3
 
-int activation_option(int fd, int name)
+/* Returns an integer option of SOL_SOCKET, which describes a socket, or -errno. socket(7) */
+static int activation_option(int fd, int name)
 {
 	int value = -1;
 	socklen_t size = sizeof value;
 
 	return getsockopt(fd, SOL_SOCKET, name, &value, &size) < 0 ? -errno : value;
+}
+
+static bool is_packet_socket(int fd)
+{
+	return activation_option(fd, SO_DOMAIN) == AF_UNIX &&
+	       activation_option(fd, SO_TYPE) == SOCK_SEQPACKET;
 }
 
 int activation_listen(const char *path, int *ret_fd, struct yett_error *error)
@@ -56,8 +63,7 @@ int activation_receive(enum activation *ret_activation, int *ret_fd, struct yett
 	if (strcmp(count, "1") != 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "one socket is expected, not %s",
 		                 count);
-	if (activation_option(fd, SO_DOMAIN) != AF_UNIX ||
-	    activation_option(fd, SO_TYPE) != SOCK_SEQPACKET)
+	if (!is_packet_socket(fd))
 		return error_set(error, YETT_E_INVALID_REQUEST, 0,
 		                 "the socket handed over is no AF_UNIX SOCK_SEQPACKET socket");
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
@@ -69,4 +75,15 @@ int activation_receive(enum activation *ret_activation, int *ret_fd, struct yett
 	                                                            : ACTIVATION_CONNECTED;
 	*ret_fd = fd;
 	return 0;
+}
+
+bool activation_is_pair(int fd)
+{
+	/* A longer name is cut, but its length is returned whole. */
+	struct sockaddr name;
+	socklen_t own = sizeof name, peers = own;
+
+	return is_packet_socket(fd) && activation_option(fd, SO_ACCEPTCONN) == 0 &&
+	       getsockname(fd, &name, &own) == 0 && getpeername(fd, &name, &peers) == 0 &&
+	       own == sizeof(sa_family_t) && peers == own;
 }

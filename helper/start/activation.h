@@ -27,5 +27,8 @@ _must_check_ int activation_receive(enum activation *ret_activation, int *ret_fd
  */
 _must_check_ int activation_listen(const char *path, int *ret_fd, struct yett_error *error);
 
-/* Returns an integer option of SOL_SOCKET, which describes a socket, or -errno. socket(7) */
-_must_check_ int activation_option(int fd, int name);
+/*
+ * Whether `fd` is one end of a connected AF_UNIX SOCK_SEQPACKET socketpair: neither end has a name,
+ * while a connection to a service has one. unix(7), "unnamed"
+ */
+bool activation_is_pair(int fd);

@@ -53,23 +53,9 @@ int setuid_give_up(void)
 	               : -EPERM;
 }
 
-/* Neither end of a socketpair has a name; a connection to a service has one. unix(7), "unnamed" */
-static bool setuid_is_unnamed(bool is_peers)
-{
-	struct sockaddr_un name;
-	socklen_t size = sizeof name;
-	int r = (is_peers ? getpeername : getsockname)(SETUID_SOCKET, (struct sockaddr *)&name,
-	                                               &size);
-
-	return r == 0 && size == sizeof(sa_family_t);
-}
-
 int setuid_check_socket(struct yett_error *error)
 {
-	if (activation_option(SETUID_SOCKET, SO_DOMAIN) == AF_UNIX &&
-	    activation_option(SETUID_SOCKET, SO_TYPE) == SOCK_SEQPACKET &&
-	    activation_option(SETUID_SOCKET, SO_ACCEPTCONN) == 0 && setuid_is_unnamed(false) &&
-	    setuid_is_unnamed(true))
+	if (activation_is_pair(SETUID_SOCKET))
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, 0,
 	                 "descriptor %d is no end of a socketpair of AF_UNIX, SOCK_SEQPACKET",

@@ -11,6 +11,7 @@
 #include "helper/policy/check.h"
 #include "helper/policy/image.h"
 #include "helper/privilege/privilege.h"
+#include "helper/start/activation.h"
 #include "helper/start/start.h"
 #include "programs/decide/policy/target.h"
 #include "programs/rootless/rootless.h"
@@ -22,8 +23,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 /* The built-in policy, which yett-policy compiled when Yett was built: builtin_image.py */
 extern const unsigned char builtin_image[];
@@ -192,18 +191,13 @@ static int start_own_open_host(struct monitor *monitor, const char *libexec, str
 }
 
 /*
- * Whether the client started this process: it is the parent, and the socket has no name, unlike an
- * accepted one, since a client may become the parent of a process that somebody else started. A pid
- * of 0 is a process outside of this pid namespace. unix(7), PR_SET_CHILD_SUBREAPER(2const)
+ * Whether the client started this process: it is the parent, and the socket is a socketpair, not
+ * an accepted one, since a client may become the parent of a process that somebody else started. A
+ * pid of 0 is a process outside of this pid namespace. unix(7), PR_SET_CHILD_SUBREAPER(2const)
  */
 static bool is_started_by(int socket, pid_t client)
 {
-	struct sockaddr_un name;
-	socklen_t size = sizeof name;
-
-	return client > 0 && client == getppid() &&
-	       getsockname(socket, (struct sockaddr *)&name, &size) == 0 &&
-	       size == sizeof(sa_family_t);
+	return client > 0 && client == getppid() && activation_is_pair(socket);
 }
 
 /*

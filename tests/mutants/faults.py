@@ -28,7 +28,7 @@ FAULTS = (
           'Whoever can write a directory of keys enrolls any key.', ('unit-keys', 'system-keys', 'system-policy')),
     Fault('a-key-under-two-names-counts', 'helper/monitor/keys.c', 'r = r ? 0', 'r = true ? 0', 'A key that is enrolled twice acts under either name.',
           ('unit-keys', 'system-keys')),
-    Fault('set-user-id-serves-a-socket-with-a-name', 'helper/start/setuid.c', 'return r == 0 && size == sizeof(sa_family_t);', 'return r == 0;',
+    Fault('set-user-id-serves-a-socket-with-a-name', 'helper/start/activation.c', 'own == sizeof(sa_family_t) && peers == own;', 'own > 0;',
           "A user has root's packets sent to a service that trusts root.", ('hostile-setuid:Socket', 'unit-setuid')),
     Fault('set-user-id-keeps-the-callers-signals', 'helper/start/setuid.c', '(void)signal(number, SIG_DFL);', '(void)signal(number, number == SIGCHLD ? SIG_DFL : SIG_IGN);',
           'The helper ignores the signals that its caller ignored.', ('system-setuid:Privilege', 'hostile-setuid')),
