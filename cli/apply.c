@@ -67,12 +67,17 @@ static void apply_print(FILE *from)
 static int apply_exit_code(const struct yett_work *work, const struct apply_options *options,
                            int status)
 {
+	const char *by = status != -1 && WIFSIGNALED(status) ? " by a signal" : "";
+
 	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_BROKEN)
 		return WEXITSTATUS(status);
-	output_note("yett-apply was interrupted%s: %s%s%syett apply --abort %s undoes it",
-	            status != -1 && WIFSIGNALED(status) ? " by a signal" : "",
-	            options->abort ? "" : "yett apply --continue ", options->abort ? "" : work->id,
-	            options->abort ? "" : " completes what it began, if anything, and ", work->id);
+	if (options->abort)
+		output_note("yett-apply was interrupted%s: yett apply --abort %s undoes it", by,
+		            work->id);
+	else
+		output_note(
+			"yett-apply was interrupted%s: yett apply --continue %s completes what it began, if anything, and yett apply --abort %s undoes it",
+			by, work->id, work->id);
 	return EXIT_BROKEN;
 }
 
