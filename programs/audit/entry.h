@@ -56,8 +56,6 @@ void entry_put_happened(struct json *json, const struct follow *follow,
 void entry_put_plan(struct json *json, const struct plan *plan, const struct egress_rules *rules,
                     bool is_short);
 void entry_put_rules(struct json *json, const struct egress_rules *rules);
-void entry_put_limits(struct json *json, const struct plan_limits *limits);
-void entry_put_life(struct json *json, const struct plan_life *life);
 void entry_put_section(struct json *json, const char *name, const char *section, const char *place);
 
 /*

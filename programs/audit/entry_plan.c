@@ -5,6 +5,7 @@
  */
 #include "base/net_list.h"
 #include "programs/audit/entry.h"
+#include "programs/decide/decider/plan_fields.h"
 #include "programs/decide/decider/plan_name.h"
 
 #include <sodium.h>
@@ -120,39 +121,6 @@ void entry_put_rules(struct json *json, const struct egress_rules *rules)
 	json_close(json);
 }
 
-void entry_put_limits(struct json *json, const struct plan_limits *l)
-{
-	json_open(json, "limits", '{');
-	json_number(json, "memory_bytes", l->memory_bytes);
-	json_number(json, "cpu_millis", l->cpu_millis);
-	json_number(json, "cpu_weight", l->cpu_weight);
-	json_number(json, "pids", l->pids);
-	json_number(json, "files", l->files);
-	json_number(json, "file_bytes", l->file_bytes);
-	json_number(json, "cpu_seconds", l->cpu_seconds);
-	json_number(json, "stack_bytes", l->stack_bytes);
-	json_number(json, "stack_max_bytes", l->stack_max_bytes);
-	json_number(json, "core_bytes", l->core_bytes);
-	json_number(json, "io_read_bytes", l->io_read_bytes);
-	json_number(json, "io_write_bytes", l->io_write_bytes);
-	json_close(json);
-}
-
-void entry_put_life(struct json *json, const struct plan_life *life)
-{
-	json_open(json, "life", '{');
-	json_bool(json, "linger", life->linger);
-	json_number(json, "linger_ms", life->linger_ms);
-	json_number(json, "wall_ms", life->wall_ms);
-	json_number(json, "cpu_ms", life->cpu_ms);
-	json_number(json, "idle_ms", life->idle_ms);
-	json_text(json, "idle_action", life->idle_pauses ? "pause" : "end");
-	json_number(json, "cleanup_ms", life->cleanup_ms);
-	json_number(json, "command_timeout_ms", life->command_ms);
-	json_number(json, "max_command_timeout_ms", life->command_max_ms);
-	json_close(json);
-}
-
 static void put_shares(struct json *json, const struct plan *plan)
 {
 	uint32_t count = plan->steps_count < PLAN_STEPS_MAX ? plan->steps_count : PLAN_STEPS_MAX,
@@ -185,31 +153,16 @@ static void put_shares(struct json *json, const struct plan *plan)
 		json_number(json, "shares_left_out", left_out);
 }
 
-static void put_user_limits(struct json *json, const struct plan_limits *limits)
-{
-	json_open(json, "user_limits", '{');
-	json_number(json, "memory_bytes", limits->memory_bytes);
-	json_number(json, "cpu_millis", limits->cpu_millis);
-	json_number(json, "pids", limits->pids);
-	json_close(json);
-}
-
 static void put_in_force(struct json *json, const struct plan *plan,
                          const struct egress_rules *rules)
 {
-	static const char *const identities[] = {"private", "root", "caller"};
-	char weaker[PLAN_WEAKER_SIZE];
-
 	json_open(json, "in_force", '{');
-	entry_put_limits(json, &plan->limits);
-	put_user_limits(json, &plan->user_limits);
+	plan_fields_put_limits(json, "limits", &plan->limits, PLAN_FIELDS_ALL);
+	plan_fields_put_limits(json, "user_limits", &plan->user_limits, PLAN_FIELDS_SUM);
 	json_number(json, "sandboxes_max", plan->sandboxes_max);
-	entry_put_life(json, &plan->life);
-	json_text(json, "identity",
-	          plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
-	json_number(json, "capabilities", plan->capabilities);
-	json_bool(json, "nested_userns", plan->nested_userns);
-	json_bool(json, "perf_events", plan->perf_events);
+	plan_fields_put_life(json, &plan->life);
+	plan_fields_put_identity(json, plan);
+	plan_fields_put_privileges(json, plan);
 	json_text(json, "network", plan_name_network(plan->network));
 	if (rules)
 		entry_put_rules(json, rules);
@@ -219,8 +172,7 @@ static void put_in_force(struct json *json, const struct plan *plan,
 	entry_put_text(json, "label", plan_text(plan, plan->label), ENTRY_TEXT_MAX);
 	entry_put_text(json, "selinux_type", plan_text(plan, plan->selinux_type), ENTRY_TEXT_MAX);
 	json_bool(json, "label_required", plan->label_required);
-	(void)snprintf(weaker, sizeof weaker, "%.*s", PLAN_WEAKER_SIZE - 1, plan->weaker);
-	json_text_or_null(json, "weaker", weaker);
+	plan_fields_put_weaker(json, plan);
 	json_close(json);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See plan_print.h. The plan as JSON, for programs. */
-#include "base/json.h"
+#include "programs/decide/decider/plan_fields.h"
 #include "programs/decide/decider/plan_name.h"
 #include "programs/decide/decoder/plan_print.h"
 
@@ -12,42 +12,16 @@ static void plan_json_add_text(struct json *json, const char *name, const struct
 	json_text_or_null(json, name, plan_text(plan, text));
 }
 
-static void plan_json_add_limits(struct json *json, const char *name, const struct plan_limits *l)
-{
-	json_open(json, name, '{');
-	json_number(json, "memory_bytes", l->memory_bytes);
-	json_number(json, "cpu_millis", l->cpu_millis);
-	json_number(json, "pids", l->pids);
-	json_close(json);
-}
-
-static void add_process_limits(struct json *json, const struct plan_limits *l)
-{
-	json_open(json, "limits", '{');
-	json_number(json, "files", l->files);
-	json_number(json, "file_bytes", l->file_bytes);
-	json_number(json, "cpu_seconds", l->cpu_seconds);
-	json_number(json, "stack_bytes", l->stack_bytes);
-	json_number(json, "stack_max_bytes", l->stack_max_bytes);
-	json_number(json, "core_bytes", l->core_bytes);
-	json_close(json);
-}
-
 static void add_identity(struct json *json, const struct plan *plan)
 {
-	static const char *const identities[] = {"private", "root", "caller"};
-
-	json_text(json, "identity",
-	          plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
+	plan_fields_put_identity(json, plan);
 	if (plan->umask == PLAN_UMASK_CALLER)
 		json_null(json, "umask");
 	else
 		json_number(json, "umask", plan->umask);
 	json_signed(json, "nice", plan->nice);
-	json_number(json, "capabilities", plan->capabilities);
-	json_bool(json, "nested_userns", plan->nested_userns);
-	json_bool(json, "perf_events", plan->perf_events);
-	add_process_limits(json, &plan->limits);
+	plan_fields_put_privileges(json, plan);
+	plan_fields_put_limits(json, "limits", &plan->limits, PLAN_FIELDS_PROCESS);
 }
 
 static void add_texts(struct json *json, const char *name, const struct plan *plan,
@@ -117,11 +91,11 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 		json_number(json, "terminals_max", plan->terminals_max);
 		break;
 	case PLAN_CGROUP:
-		plan_json_add_limits(json, "limits", &plan->limits);
+		plan_fields_put_limits(json, "limits", &plan->limits, PLAN_FIELDS_SUM);
 		json_number(json, "cpu_weight", plan->limits.cpu_weight);
 		json_number_or_null(json, "io_read_bytes", plan->limits.io_read_bytes);
 		json_number_or_null(json, "io_write_bytes", plan->limits.io_write_bytes);
-		plan_json_add_limits(json, "user_limits", &plan->user_limits);
+		plan_fields_put_limits(json, "user_limits", &plan->user_limits, PLAN_FIELDS_SUM);
 		break;
 	case PLAN_TEMPLATE:
 		plan_json_add_text(json, "profile", plan, plan->profile_name);
@@ -188,21 +162,6 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 	}
 }
 
-static void plan_json_add_life(struct json *json, const struct plan_life *life)
-{
-	json_open(json, "life", '{');
-	json_bool(json, "linger", life->linger);
-	json_number(json, "linger_ms", life->linger_ms);
-	json_number(json, "wall_ms", life->wall_ms);
-	json_number(json, "cpu_ms", life->cpu_ms);
-	json_number(json, "idle_ms", life->idle_ms);
-	json_text(json, "idle_action", life->idle_pauses ? "pause" : "end");
-	json_number(json, "cleanup_ms", life->cleanup_ms);
-	json_number(json, "command_timeout_ms", life->command_ms);
-	json_number(json, "max_command_timeout_ms", life->command_max_ms);
-	json_close(json);
-}
-
 static void add_labels(struct json *json, const char *name, const struct plan *plan,
                        bool annotations)
 {
@@ -240,20 +199,19 @@ static void add_caller(struct json *json, const struct plan *plan)
 void plan_print_json(FILE *out, const struct plan *plan)
 {
 	struct json writer = {.to = out}, *json = &writer;
-	char text[PLAN_WEAKER_SIZE];
+	char id[PLAN_ID_SIZE];
 
 	json_open(json, NULL, '{');
-	(void)snprintf(text, sizeof text, "%.*s", PLAN_ID_SIZE - 1, plan->id);
-	json_text(json, "id", text);
+	(void)snprintf(id, sizeof id, "%.*s", PLAN_ID_SIZE - 1, plan->id);
+	json_text(json, "id", id);
 	add_section(json, "profile", plan, plan->profile_name, plan->profile_place);
 	add_section(json, "grant", plan, plan->grant_name, plan->grant_place);
 	add_caller(json, plan);
-	(void)snprintf(text, sizeof text, "%.*s", PLAN_WEAKER_SIZE - 1, plan->weaker);
-	json_text_or_null(json, "weaker", text);
+	plan_fields_put_weaker(json, plan);
 	plan_json_add_text(json, "name", plan, plan->name);
 	add_labels(json, "labels", plan, false);
 	add_labels(json, "annotations", plan, true);
-	plan_json_add_life(json, &plan->life);
+	plan_fields_put_life(json, &plan->life);
 	json_open(json, "steps", '[');
 	for (uint32_t i = 0; i < plan->steps_count && i < PLAN_STEPS_MAX; i++) {
 		json_open(json, NULL, '{');

@@ -3,40 +3,13 @@
 #include "programs/decide/decoder/plan_print.h"
 #include "base/escape.h"
 #include "base/units_format.h"
+#include "programs/decide/decider/plan_fields.h"
 #include "programs/decide/decider/plan_name.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define LABEL_SIZE (4 * PLAN_LABEL_MAX + 1) /* no escaped label is cut */
-
-static void plan_print_print_limit(FILE *out, const char *name, uint64_t value,
-                                   char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]))
-{
-	char text[UNITS_TEXT_SIZE];
-
-	fprintf(out, "%s %s", name, value ? format(value, text) : "unlimited");
-}
-
-static void print_cgroup(FILE *out, const struct plan *plan)
-{
-	const struct plan_limits *mine = &plan->limits, *all = &plan->user_limits;
-
-	plan_print_print_limit(out, "memory", mine->memory_bytes, units_format_size);
-	plan_print_print_limit(out, ", cpus", mine->cpu_millis, units_format_cpus);
-	plan_print_print_limit(out, ", weight", mine->cpu_weight, units_format_number);
-	plan_print_print_limit(out, ", pids", mine->pids, units_format_number);
-	if (mine->io_read_bytes)
-		plan_print_print_limit(out, ", of each disk a second read", mine->io_read_bytes,
-		                       units_format_size);
-	if (mine->io_write_bytes)
-		plan_print_print_limit(out, ", of each disk a second written", mine->io_write_bytes,
-		                       units_format_size);
-	plan_print_print_limit(out, "; the user's together: memory", all->memory_bytes,
-	                       units_format_size);
-	plan_print_print_limit(out, ", cpus", all->cpu_millis, units_format_cpus);
-	plan_print_print_limit(out, ", pids", all->pids, units_format_number);
-}
 
 static void print_identity(FILE *out, const struct plan *plan)
 {
@@ -53,17 +26,6 @@ static void print_identity(FILE *out, const struct plan *plan)
 	        mask, plan->nice, plan->capabilities,
 	        plan->nested_userns ? "user namespaces of their own, " : "",
 	        plan->perf_events ? "performance events, " : "");
-}
-
-static void print_rlimits(FILE *out, const struct plan_limits *limits)
-{
-	plan_print_print_limit(out, "files", limits->files, units_format_number);
-	plan_print_print_limit(out, ", file-size", limits->file_bytes, units_format_size);
-	plan_print_print_limit(out, ", cpu-time", limits->cpu_seconds, units_format_number);
-	plan_print_print_limit(out, ", stack", limits->stack_bytes, units_format_size);
-	plan_print_print_limit(out, " of at most", limits->stack_max_bytes, units_format_size);
-	if (limits->core_bytes != PLAN_CORE_NONE)
-		plan_print_print_limit(out, ", core files", limits->core_bytes, units_format_size);
 }
 
 static void print_environment(FILE *out, const struct plan *plan)
@@ -123,14 +85,17 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	(void)units_format_size(step->size_bytes, size);
 	switch ((enum plan_step_kind)step->kind) {
 	case PLAN_SLOT:
-		plan_print_print_limit(out, "sandboxes of this user at most", plan->sandboxes_max,
-		                       units_format_number);
+		fprintf(out, "sandboxes of this user at most %s",
+		        plan->sandboxes_max ? units_format_number(plan->sandboxes_max, size)
+		                            : "unlimited");
 		break;
 	case PLAN_DEVPTS:
 		fprintf(out, "terminals %" PRIu32, plan->terminals_max);
 		break;
 	case PLAN_CGROUP:
-		print_cgroup(out, plan);
+		plan_fields_print_limits(out, &plan->limits, PLAN_FIELDS_CGROUP);
+		fprintf(out, "; the user's together: ");
+		plan_fields_print_limits(out, &plan->user_limits, PLAN_FIELDS_SUM);
 		break;
 	case PLAN_TEMPLATE:
 		fprintf(out, "%s", ESCAPE(plan_text(plan, plan->profile_name)));
@@ -180,7 +145,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		break;
 	case PLAN_IDENTITY:
 		print_identity(out, plan);
-		print_rlimits(out, &plan->limits);
+		plan_fields_print_limits(out, &plan->limits, PLAN_FIELDS_PROCESS);
 		break;
 	case PLAN_INIT:
 		print_label(out, plan, "AppArmor profile", plan->label);
