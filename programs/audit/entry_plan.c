@@ -5,7 +5,7 @@
  */
 #include "base/net_list.h"
 #include "programs/audit/entry.h"
-#include "programs/decide/decider/plan_fields.h"
+#include "programs/decide/decoder/plan_fields.h"
 #include "programs/decide/decider/plan_name.h"
 
 #include <sodium.h>

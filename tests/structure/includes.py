@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "helper/start": ["base/", "helper/"],
     # What does not.
     "workspace/apply": ["base/", "helper/privilege/lockdown.h", "workspace/diff/diff.h", "workspace/diff/protect.h", "workspace/diff/ways.h"],
-    "programs/audit": ["base/", "protocol/frame.h", "protocol/message_command.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decide/decider/plan_name.h", "programs/decide/decider/refuse_plan.h", "programs/net/egress.h", "programs/net/report_text.h", "programs/inside/init/argv.h"],
+    "programs/audit": ["base/", "protocol/frame.h", "protocol/message_command.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decide/decider/plan_name.h", "programs/decide/decider/refuse_plan.h", "programs/decide/decoder/plan_fields.h", "programs/net/egress.h", "programs/net/report_text.h", "programs/inside/init/argv.h"],
     "programs/closer": ["base/", "protocol/", "helper/listener/closer.h", "helper/privilege/lockdown.h"],
     "programs/decide/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/policy/key_line.h", "helper/plan/", "helper/policy/policy.h",
                          "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/net/egress.h", "programs/net/report_text.h", "programs/decide/policy/target.h"],

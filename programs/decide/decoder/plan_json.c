@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See plan_print.h. The plan as JSON, for programs. */
-#include "programs/decide/decider/plan_fields.h"
+#include "programs/decide/decoder/plan_fields.h"
 #include "programs/decide/decider/plan_name.h"
 #include "programs/decide/decoder/plan_print.h"
 

@@ -3,7 +3,7 @@
 #include "programs/decide/decoder/plan_print.h"
 #include "base/escape.h"
 #include "base/units_format.h"
-#include "programs/decide/decider/plan_fields.h"
+#include "programs/decide/decoder/plan_fields.h"
 #include "programs/decide/decider/plan_name.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See plan_fields.h. */
-#include "programs/decide/decider/plan_fields.h"
+#include "programs/decide/decoder/plan_fields.h"
 #include "base/units_format.h"
 
 struct limit_field {
