@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 The corpus of attacks, one row for each: what it tries, what stops it, and where that is shown. What each does is in
-tests/hostile/attack*.c; docs/security-tests.md shows this table, and tests/structure/test_documents.py holds both to it.
-
-Usage: attacks.py       the table as the page shows it
+tests/hostile/attack*.c. docs/security-tests.md shows this table: security_page.py writes it.
 """
 import collections
 
@@ -341,7 +339,3 @@ def table():
         places = ''.join(place[0] for place in attack.places)
         lines.append(line(attack.name, layers if attack.is_measured else layers.lower(), places.lower(), attack.tries))
     return '```\n%s```\n' % ''.join(lines)
-
-
-if __name__ == '__main__':
-    print(table(), end='')
