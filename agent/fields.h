@@ -40,8 +40,8 @@ struct field {
 	enum field_kind kind;
 	uint32_t flags; /* bits of enum field_flag */
 	/*
-	 * Numbers: of the value; strings: bytes; lists and maps: entries; durations: milliseconds.
-	 * Both 0: no bound.
+	 * Bounds on the value of a number, the bytes of a string, the entries of a list or map, the
+	 * milliseconds of a duration. Both 0: no bound.
 	 */
 	int64_t min, max;
 	const char *description;

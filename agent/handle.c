@@ -437,9 +437,10 @@ int handle_check_operations(const struct handle *handle, struct yett_error *erro
 		count++;
 	return count < HANDLE_OPERATIONS_MAX
 	               ? 0
-	               : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-	                           "%d operations go on in the sandbox already",
-	                           HANDLE_OPERATIONS_MAX);
+	               : error_set(
+				 error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+				 "the sandbox has %d running operations, and can have no more: wait for one to end",
+				 HANDLE_OPERATIONS_MAX);
 }
 
 struct handle_operation *handle_operate(struct handle *handle, struct yett_operation *operation,

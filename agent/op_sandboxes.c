@@ -225,8 +225,8 @@ static int ask_rules(const struct asking *asking, json_t **ret_answer, struct ye
 }
 
 /*
- * Adds the rules in the list that has the name of the action. The list of the other action is
- * refused.
+ * The actions "allow" and "deny": each adds the rules that the request lists in the field with the
+ * action's name. A request that has the other field is refused.
  */
 static int op_sandboxes_change(const struct asking *asking, bool allows, json_t **ret_answer,
                                struct yett_error *error)

@@ -15,7 +15,7 @@
 struct sized_kind {
 	const char *name; /* "yett_share" */
 	size_t size;      /* bytes of the version that this library knows */
-	size_t first;     /* bytes of the first version, up to the end of its last member */
+	size_t first;     /* size of the struct in the first version of the library */
 };
 
 /* The offset of the end of `member`, in bytes. */

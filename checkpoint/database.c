@@ -40,8 +40,8 @@ static const char *const statistics[] = {"CREATE TABLE sqlite_stat1(tbl,idx,stat
  * In a crafted file, pages can refer to each other in a circle, so that a few pages yield endless
  * rows or texts of any length. So each statement gets a limited number of steps of SQLite's virtual
  * machine; SQLite calls look_at_watch() every STEPS of them. Opening a store takes a few hundred
- * steps. Listing or removing one checkpoint takes less than a hundred, and no checkpoint is shorter
- * than a hundred bytes.
+ * steps. Listing or removing one checkpoint takes less than a hundred, and a checkpoint takes at
+ * least a hundred bytes of the file; so a limit of one step per byte of the file suffices.
  */
 #define STEPS          100
 #define OPENING_STEPS  5000

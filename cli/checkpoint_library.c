@@ -46,7 +46,8 @@ int checkpoint_library_load(struct checkpoint_library *library, struct yett_erro
 	if (is_whole)
 		return 0;
 	(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-	                "checkpoints take a library that cannot be loaded: %s", dlerror());
+	                "checkpoints need libyett-checkpoint, which cannot be loaded: %s",
+	                dlerror());
 	error_mend(error, "install the package libyett-checkpoint0");
 	return YETT_E_UNSUPPORTED;
 }

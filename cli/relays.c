@@ -21,7 +21,8 @@ static int next_request(struct relays *relays, const char *option,
 {
 	if (relays->count == RELAYS_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "%s: more than %d ports and sockets", option, RELAYS_MAX);
+		                 "%s: one sandbox can have at most %d ports and sockets", option,
+		                 RELAYS_MAX);
 	*ret_request = &relays->requests[relays->count];
 	**ret_request = (struct relay_request){0};
 	return 0;

@@ -76,7 +76,7 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 	if (!work->is_complete)
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"the store %s has no recorded directory yet: its sandbox is still being made, or could not be made",
+			"the store %s does not say yet which directory it is for: its sandbox is still being made, or could not be made",
 			work->id);
 	upper = directory < 0 ? -errno : cli_store_open_below(directory, "upper");
 	if (upper < 0)
@@ -91,8 +91,9 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 }
 
 /*
- * Opens a layer of a snapshot that was taken while a sandbox worked on the store. Such a snapshot
- * is a copy in pending/, and becomes a layer when the sandbox ends, perhaps just now.
+ * Opens the layer that holds a snapshot taken while a sandbox worked on the store. Until that
+ * sandbox ends, the snapshot is a copy in pending/; then the copy becomes a layer. That may happen
+ * while this function runs, so it looks in both places.
  */
 static int open_pending(const struct yett_work *work, struct store *store, size_t number,
                         struct yett_error *error)

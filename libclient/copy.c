@@ -274,7 +274,7 @@ static int libclient_copy_step(struct yett_operation *base, struct yett_error *e
 		return -EAGAIN;
 	return has_failed ? conclude(copy, error)
 	                  : error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
-	                              "the file operation takes too long");
+	                              "the file operation was not finished in time and was ended");
 }
 
 static const struct operation_kind kind = {libclient_copy_step, libclient_copy_wait_for,

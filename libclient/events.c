@@ -56,8 +56,9 @@ const char *yett_peer_text(const struct yett_peer *peer, char out[YETT_PEER_SIZE
 const char *yett_peer_rule(const struct yett_peer *peer, char out[YETT_PEER_RULE_SIZE])
 {
 	/*
-	 * With YETT_BLOCKED_ASKED, a peer that has a name has an address only if a rule allows the
-	 * name but not this address.
+	 * Whether a rule allows the name, but not the address that it resolves to.
+	 * YETT_BLOCKED_ASKED alone does not say that: there, both name and address are set only in
+	 * this case.
 	 */
 	bool is_bound = (peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_UNBOUND ||
 	                 peer->why == YETT_BLOCKED_ASKED) &&

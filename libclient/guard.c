@@ -122,8 +122,8 @@ static bool guards_is_own_closed(int at, const char *name)
 }
 
 /*
- * Opens a guarded path at the top of a share. Follows no symbolic link, since a command may write
- * there. Returns a descriptor or -errno.
+ * Opens a guarded path, `name`, which is relative to the top of a share. Follows no symbolic link,
+ * since a command may be able to write to the share. Returns a descriptor or -errno.
  */
 static int guards_open_top(int at, const char *name)
 {
@@ -419,7 +419,7 @@ static int guard_refuse(enum guard_kind kind, const char *path, const char *shar
 	}
 	(void)error_set(
 		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		"cannot share %s for writing: a symbolic link leads to the secret %s, and a command could replace it",
+		"cannot share %s for writing: a symbolic link in it leads to the secret %s, and a command could replace the link",
 		ESCAPE(share), ESCAPE(path));
 	error_mend(error, "share it read-only or copy-on-write, or share a smaller directory");
 	return YETT_E_INVALID_REQUEST;

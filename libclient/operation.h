@@ -32,8 +32,8 @@ struct yett_operation {
 	 * the operation again.
 	 */
 	bool is_over, is_stepping;
-	uint64_t turn;           /* the turn of operation_step_all() in which it was stepped last */
-	int r;                   /* the result, once it is over */
+	uint64_t turn; /* the last call of operation_step_all() that stepped this operation */
+	int r;         /* the result, once it is over */
 	struct yett_error error; /* code not 0: it failed */
 	deadline_ms deadline;
 	/* Results, as far as this kind of operation has them. */

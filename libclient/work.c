@@ -267,7 +267,7 @@ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *nam
 		path, no);
 	error_mend(
 		error,
-		"have it kept on a local file system (XDG_STATE_HOME=DIR), or in memory: --cow PATH:memory=SIZE");
+		"keep the changes on a local file system (XDG_STATE_HOME=DIR), or in memory (--cow PATH:memory=SIZE)");
 	return YETT_E_UNSUPPORTED;
 }
 

@@ -18,8 +18,8 @@
 #define GONE_TIMEOUT_MS 5000
 
 /*
- * Finds yett-files: the file that YETT_FILES names, or the one beside the helper. The file is
- * checked like a helper.
+ * Finds yett-files: the file that YETT_FILES names, or the one beside the helper. As for a helper,
+ * only its owner and root may be able to replace the file.
  */
 static int program_path(char path[PATH_MAX], struct yett_error *error)
 {

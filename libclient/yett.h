@@ -711,7 +711,8 @@ struct yett_sandbox_status {
 	enum yett_idle_action idle_action;
 	uint64_t wall_time_ms, cpu_time_ms, idle_time_ms, cleanup_ms;
 	/*
-	 * A lingering sandbox ends after it has rested so long with no client attached; 0: never.
+	 * A lingering sandbox ends after so long without a running command and without an attached
+	 * client; 0: never.
 	 */
 	uint64_t linger_ms;
 	uint64_t created_ms, started_ms, ended_ms;      /* milliseconds since 1970; 0: not yet */

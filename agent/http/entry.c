@@ -106,7 +106,7 @@ int entry_listen(struct entry *entry, const char *path, struct yett_error *error
 	if (!http_entry_clear(&address))
 		return error_set(
 			error, YETT_E_ALREADY_EXISTS, 0,
-			"%s exists, and is in use or not a socket that a server of yours left",
+			"%s exists: it is in use, or is not a socket that an ended server of yours left; remove it, or choose another path",
 			path);
 	mask = umask(0177);
 	r = fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;

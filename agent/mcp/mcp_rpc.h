@@ -25,7 +25,7 @@ enum mcp_code {
 /* Why a message was refused. */
 struct mcp_refusal {
 	enum mcp_code code;
-	unsigned http_status; /* HTTP status for the code; 200: as for any answer */
+	unsigned http_status; /* HTTP status to send with this error */
 	char message[256];
 	json_t *data; /* NULL: none */
 };

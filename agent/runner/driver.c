@@ -333,7 +333,7 @@ static int on_settling(sd_event_source *source, void *data)
 
 static int enqueue(struct driver_piece *piece, struct yett_error *error);
 
-/* Moves waiting pieces to a new driver, which starts without state. */
+/* Moves waiting pieces of code to a new driver, whose interpreter has no variables yet. */
 static void run_elsewhere(struct driver_piece *waiting)
 {
 	struct driver_piece *piece;

@@ -486,9 +486,10 @@ static void runner_write_next(struct execution *execution)
 }
 
 /*
- * Chooses the directory. A sandbox that ends with the execution uses /tmp itself, which is still
- * empty. In a sandbox that stays, each call has a directory of its own, so that calls do not
- * collide. In kept mode all calls share /tmp.
+ * Chooses the directory that the code runs in. A sandbox that ends with the execution uses /tmp
+ * itself, which is still empty. In a sandbox that stays, each call gets a new directory, so that
+ * calls do not collide; but calls whose interpreter keeps its state all use /tmp, so that they find
+ * each other's files.
  */
 static int runner_prepare(struct execution *execution)
 {

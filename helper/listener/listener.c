@@ -556,10 +556,11 @@ static void handle_signal(struct listener *l)
 }
 
 /*
- * Sends the watchdog message when it is due, retries what yett-audit needs, and ends the listener
- * after long enough without a connection. A client that connects at that moment stays in the queue
- * of the listening socket, which the service manager owns, and so starts the next listener. Returns
- * how many milliseconds nothing needs to be done.
+ * Sends the watchdog message when it is due, restarts yett-audit if it has ended, has missing end
+ * records written, and ends the listener after long enough without a connection. A client that
+ * connects at that moment stays in the queue of the listening socket, which the service manager
+ * owns, and so starts the next listener. Returns for how many milliseconds nothing needs to be
+ * done.
  */
 static int listener_watch(struct listener *l)
 {

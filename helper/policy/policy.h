@@ -311,7 +311,10 @@ struct policy_grant {
 	bool is_void;
 };
 
-/* How a grant names a peer, in order of closeness. */
+/*
+ * How a grant names the user who connects. A later value names the user more closely, and takes
+ * precedence.
+ */
 enum policy_naming {
 	POLICY_NAMING_NONE,
 	POLICY_NAMING_EVERYONE,
@@ -413,7 +416,10 @@ bool policy_path_has_programs(const char *path);
  */
 const char *policy_path_problem(const char *path);
 
-/* Same for the name of an AppArmor profile or SELinux type. The empty text, for none, is valid. */
+/*
+ * Returns what is wrong with the name of an AppArmor profile or SELinux type; NULL: nothing. The
+ * empty name, which means none, is valid.
+ */
 const char *policy_label_problem(const char *name);
 
 /* Returns YETT_E_INVALID_REQUEST with the message "FILE:LINE: 'text' problem". */

@@ -223,7 +223,7 @@ static int restrict_tree(const struct sharing *sharing, int tree, const struct p
 	if (!is_rootless && (errno == EINVAL || errno == EPERM))
 		return error_set(
 			error, YETT_E_UNSUPPORTED, 0,
-			"what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped",
+			"the directory to share at %s, or a mount below that directory, is on a file system without id-mapped mounts",
 			plan_text(sharing->plan, step->target));
 	return -errno;
 }

@@ -207,7 +207,7 @@ static int look_at_segment(struct writer *writer)
 	return 0;
 }
 
-/* Begins a batch with the records of the log writer itself. */
+/* Begins a batch. Its first records are those that the log writer itself adds, if any. */
 static int begin_batch(struct writer *writer)
 {
 	int r = look_at_segment(writer);

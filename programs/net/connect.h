@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attempts to connect: TCP sockets that connect to addresses which were checked right before.
+ * Starts and follows connections by TCP. The caller has just checked the addresses against the
+ * network rules.
  *
  * Runs as the caller, without privilege. Nothing here blocks. connect(2), tcp(7)
  */

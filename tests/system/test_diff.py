@@ -348,7 +348,7 @@ class Refused(Diff):
         os.rename(self.source, self.source + '-away')
         self.assertIn('cannot open %s, the directory of the store' % self.source, self.diff().err)
         os.unlink(self.store() + '/info')
-        self.assertIn('has no recorded directory yet', self.diff().err)
+        self.assertIn('does not say yet which directory it is for', self.diff().err)
 
 
 if __name__ == '__main__':

@@ -143,7 +143,7 @@ class Again(Workspace):
             self.assertTrue(stat.S_ISDIR(os.lstat(store + '/work').st_mode))
         self.assertIn('file', os.listdir(self.source))
         os.unlink(store + '/info')
-        self.assert_refused_and_kept(work, 'has no recorded directory yet')
+        self.assert_refused_and_kept(work, 'does not say yet which directory it is for')
 
 
 class Named(Workspace):

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See apply.h. The file in the stage under a step's number shows whether the step is done: the new
- * file, the old one, or none. Any other file there was taken out of the source by an interrupted
- * step, and goes back.
+ * See apply.h. Each step has a place in the stage, named by the step's number. Before the step that
+ * place has the new file, afterwards the old one, or nothing if there was no old file. Any other
+ * file there had been put into the source meanwhile, and an interrupted step took it out: the file
+ * is moved back into the source.
  */
 #include "workspace/apply/apply.h"
 

@@ -80,9 +80,9 @@ unsigned protect_names_before(void);
 
 /*
  * Returns why `path`, or a directory above it, is protected; NULL: it is not. `is_directory`: the
- * path is a directory. The search begins at offset *clean, which must be the beginning of a name;
- * on return, *clean is the offset of the last name compared, which is the protected one if there is
- * one.
+ * path is a directory. The search begins at offset *clean, where a component of the path must
+ * begin. On return, *clean is the offset of the component that the search ended at: the protected
+ * one, or the last.
  */
 const char *protect(const char *path, bool is_directory, size_t *clean,
                     protect_is_repository is_repository, void *context);

@@ -306,7 +306,7 @@ static int authorize_take_rule(const struct decision *decision, uint32_t index,
 		return 0;
 	(void)error_set(
 		error, YETT_E_INVALID_REQUEST, 0,
-		"'%s' allows nothing: no sandbox reaches link-local, cloud metadata or non-host addresses",
+		"'%s' allows nothing: no sandbox reaches link-local addresses, cloud metadata services, or addresses that no host can have",
 		net_rule_print(ret_rule, text));
 	error_mend(error, "leave it out");
 	return YETT_E_INVALID_REQUEST;
@@ -437,7 +437,7 @@ static int check_asks(const struct decision *decision, struct yett_error *error)
 		return 0;
 	(void)error_set(
 		error, YETT_E_PERMISSION_DENIED, 0,
-		"the grant '%s' does not let requests allow anything, so nothing can be asked about",
+		"asking about connections needs 'allow' in the grant, and the grant '%s' has none",
 		grant->name);
 	return refuse_key(grant, POLICY_KEY_ALLOW, "ask", "nothing", error);
 }

@@ -249,7 +249,8 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 	if (config->nested_userns)
 		attributes.handled_files = 0;
 	/*
-	 * The system call is missing, Landlock was disabled at boot, or the kernel has version 1.
+	 * Nothing to restrict: the system call is missing, Landlock was disabled at boot, or the
+	 * kernel has only the first version of Landlock, which has none of these rights.
 	 */
 	if (attributes.handled_files == 0 && attributes.scoped == 0)
 		return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See terminal.h. Unprivileged: terminal_open() runs with the command's own id, the rest as init.
+ * See terminal.h. terminal_open() runs in the command's process, which has the command's ids and no
+ * capability; the rest runs in init.
  */
 #include "programs/inside/init/terminal.h"
 

@@ -211,9 +211,10 @@ _must_check_ int overlay_check_bare(void);
 int overlay_refresh(struct build *b, const struct plan_step *step);
 
 /*
- * workspace.c: replaces `*tree`, the source of a step that is the lower layer of an overlay, with
- * that overlay. Its changes are in the store of the same target, or in memory of the sandbox. Uses
- * the ids of commands, and lower_be_mounter(). Returns the same results as overlay_make().
+ * workspace.c: makes a copy-on-write share. `*tree` is the shared directory, the lower layer; the
+ * function replaces it with an overlay above it. The upper layer is the store that came with the
+ * share, or a tmpfs of the sandbox. The thread takes the ids of commands meanwhile, and the mount
+ * child's rights: lower_be_mounter(). Returns the same results as overlay_make().
  */
 _must_check_ int workspace_make(struct build *b, const struct plan_step *step, int *tree);
 
