@@ -324,5 +324,6 @@ int tool_main(struct agent *agent, int argc, char **argv)
 	(void)sigprocmask(SIG_UNBLOCK, &tool.signals, NULL);
 	ask_all(&tool);
 	call_free(tool.call);
+	(void)sd_event_source_disable_unref(tool.input);
 	return tool.signal ? 128 + tool.signal : tool.status;
 }
