@@ -119,9 +119,11 @@ class Runner:
 
     def environment(self, suite, slot, deadline_s, limit_s):
         environment = {**os.environ, **dict(suite.environment)}
+        # An event of a sanitized program, or of one under valgrind, takes longer to come.
+        waits_s = deadline_s * suites.PATIENCE[suite.variant] // suites.PATIENCE[suites.PLAIN]
         environment.update({
             tiers.VARIABLE: suite.tier, 'YETT_TEST_SUITE': suite.name, remains.RUN_VARIABLE: self.mark,
-            places.VARIABLE: str(slot.number), 'PYTHONDONTWRITEBYTECODE': '1', waiting.VARIABLE: str(deadline_s), waiting.LIMIT_VARIABLE: str(int(limit_s)),
+            places.VARIABLE: str(slot.number), 'PYTHONDONTWRITEBYTECODE': '1', waiting.VARIABLE: str(waits_s), waiting.LIMIT_VARIABLE: str(int(limit_s)),
             'MALLOC_PERTURB_': str(1 + next(self.serial) % 255)})
         if not self.is_apart_for(suite):
             environment['TMPDIR'] = slot.files

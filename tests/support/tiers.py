@@ -96,6 +96,7 @@ NOT_SANITIZED = {
     'system-git': 'its commands have a limit of memory that a sanitizer alone exceeds',
     'system-mcp_clients': 'system-mcp has the same requests',
     'system-mcp_http': 'system-mcp and system-serve have the same code',
+    'system-shown': 'of git it has what system-git has; the other commands of the pages have suites of their own',
     'system-project': 'compilers and git are at work, and of ours what system-workspace, system-diff and system-apply have',
 }
 
