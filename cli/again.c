@@ -15,7 +15,7 @@
 #include "base/lines.h"
 #include "cli/connect.h"
 #include "cli/output.h"
-#include "cli/run.h"
+#include "cli/run_option_table.h"
 #include "cli/run_shares.h"
 #include "cli/work.h"
 
@@ -159,7 +159,7 @@ static int cli_again_keep(struct run *run, const char **words, struct session *s
 		                           : "there is not enough memory for sandbox %s",
 		              run->info.id);
 	else
-		r = session_write(&kept, false, error);
+		r = session_form_write(&kept, false, error);
 	free(kept.shares);
 	return r;
 }
@@ -535,7 +535,7 @@ static int again_report(const struct session *session, const struct run *run,
 	made.profile = run->info.profile;
 	made.boot = boot;
 	made.suspended_ms = made.making_ms = 0;
-	return session_write(&made, true, error);
+	return session_form_write(&made, true, error);
 }
 
 /*
@@ -573,7 +573,7 @@ int again_make(struct session *session, struct yett_connection *connection,
 	if (r == 0) {
 		wait_for_stores(session);
 		session->making_ms = clock_wall_ms();
-		r = session_write(session, true, error);
+		r = session_form_write(session, true, error);
 	}
 	if (r == 0) {
 		r = cli_again_make(session, run, connection);
@@ -582,7 +582,7 @@ int again_make(struct session *session, struct yett_connection *connection,
 		else
 			(void)snprintf(ret_id, YETT_ID_SIZE, "%s", run->info.id);
 		session->making_ms = 0;
-		if (r && session_write(session, false, NULL) != 0)
+		if (r && session_form_write(session, false, NULL) != 0)
 			output_note("the session %s still says that its sandbox is being made",
 			            session->path);
 	}
@@ -619,7 +619,7 @@ void again_note_environment(struct yett_sandbox *sandbox, const char *id_or_name
 		if (r == 0 && again_is_sound(now)) {
 			session.cwd = now->directory;
 			session.env = (const char **)(uintptr_t)now->env;
-			r = session_write(&session, false, &why);
+			r = session_form_write(&session, false, &why);
 		}
 	}
 	if (r && r != YETT_E_NOT_FOUND)

@@ -8,6 +8,7 @@
  */
 #include "cli/options.h"
 #include "cli/subcommands.h"
+#include "cli/work.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -171,7 +172,7 @@ int apply_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	r = review_find(named, &list, &work, &error);
+	r = work_choose_complete(named, &list, &work, &error);
 	if (r == 0)
 		r = apply_apply(work, &options, argv + first, &error);
 	if (r > 0)

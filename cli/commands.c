@@ -10,7 +10,7 @@
 #include "cli/again.h"
 #include "cli/manage.h"
 #include "cli/output.h"
-#include "cli/run.h"
+#include "cli/run_report.h"
 #include "cli/stats.h"
 
 #define ENV_UNSET_MAX 1024

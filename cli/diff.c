@@ -7,6 +7,7 @@
  */
 #include "cli/options.h"
 #include "cli/subcommands.h"
+#include "cli/work.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -266,7 +267,7 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	r = review_find(named, &list, &work, &error);
+	r = work_choose_complete(named, &list, &work, &error);
 	if (r == 0)
 		return diff(work, snapshot, &options, argv + first);
 	output_error(&error);

@@ -13,7 +13,7 @@
 
 #include "cli/connect.h"
 #include "cli/output.h"
-#include "cli/policy.h"
+#include "cli/policy_ask.h"
 #include "libclient/yett.h"
 
 #define CONNECT_TIMEOUT_MS 10000
@@ -185,8 +185,8 @@ static bool look_key(const char *chosen, struct doctor_finding *finding)
 }
 
 /*
- * Reports the notes of policy_check(), whose text is a line for each note and a last line that is
- * none: the first note, and how many more there are.
+ * Reports the notes of policy_ask_check(), whose text is a line for each note and a last line that
+ * is none: the first note, and how many more there are.
  */
 static void report_notes(const char *text, struct doctor_finding *finding)
 {
@@ -219,7 +219,7 @@ static void look_policy(const char *path, struct doctor_finding *finding)
 		             "no %s: the built-in policy, in personal mode", YETT_POLICY_PATH);
 		return;
 	}
-	r = policy_check(path, &text, &is_read, &error);
+	r = policy_ask_check(path, &text, &is_read, &error);
 	if (r == 0)
 		report_notes(text, finding);
 	else if (r == YETT_E_PERMISSION_DENIED)

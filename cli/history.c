@@ -16,7 +16,7 @@
 #include "base/lines.h"
 #include "base/units_parse.h"
 #include "cli/output.h"
-#include "cli/session_form.h"
+#include "cli/session.h"
 
 #define ENTRIES_MAX    1000
 #define SLACK          200 /* further lines that may accumulate before the oldest are removed */

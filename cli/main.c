@@ -23,6 +23,8 @@
 #include "cli/output.h"
 #include "cli/policy.h"
 #include "cli/run.h"
+#include "cli/run_option_table.h"
+#include "cli/sandboxes.h"
 #include "cli/snapshot.h"
 #include "cli/stats.h"
 #include "cli/subcommands.h"
@@ -74,13 +76,13 @@ static const struct subcommand subcommands[] = {
 	{"attach", "SANDBOX", "Keep a sandbox alive and print its state changes", manage_options, 1,
          1, attach_main},
 	{"pause", "SANDBOX…", "Freeze all processes of a sandbox", manage_options, 1, -1,
-         manage_main},
+         sandboxes_main},
 	{"resume", "SANDBOX…", "Thaw a paused sandbox, or recreate a suspended one", manage_options,
-         1, -1, manage_main},
+         1, -1, sandboxes_main},
 	{"suspend", "SANDBOX…", "End a named sandbox so that yett resume can recreate it",
-         manage_options, 1, -1, manage_main},
+         manage_options, 1, -1, sandboxes_main},
 	{"destroy", "SANDBOX…", "End a sandbox and everything in it", manage_options, 1, -1,
-         manage_main},
+         sandboxes_main},
 	{"cp", "FROM TO", "Copy files into or out of a sandbox (SANDBOX:/PATH)", manage_options, 2,
          2, cp_main},
 	{"ls", "SANDBOX:/PATH", "List a directory in a sandbox", manage_options, 1, 1, ls_main},

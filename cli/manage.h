@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The subcommands about existing sandboxes: ps, inspect, attach, pause, suspend, resume, destroy.
+ * The common part of the subcommands about existing sandboxes: their options, the connection, the
+ * filters, and how they report an error.
  *
- * Runs as the caller. Text from the helper is printed escaped, as output.h describes.
+ * Runs as the caller.
  */
 #pragma once
 
 #include "cli/connect.h"
 #include "cli/options.h"
-#include "cli/session.h"
 #include "libclient/yett.h"
 
 #define MANAGE_FILTERS_MAX 32
@@ -47,19 +47,14 @@ int manage_finish(struct yett_connection *connection, int r, const struct yett_e
 bool manage_report(const char *operand, int r, struct yett_error *error);
 
 /*
+ * Does the same, with a member "id" for the id of a sandbox that was recreated; null if `id` is
+ * empty. NULL: omits the member.
+ */
+bool manage_report_made(const char *operand, const char *id, int r, struct yett_error *error);
+
+/*
  * Whether `filter` is valid for ps: label=KEY, label=KEY=VALUE, state=STATE, name=NAME or
  * profile=PROFILE. manage_fits() requires a valid filter.
  */
 bool manage_is_filter(const char *filter);
 bool manage_fits(const struct yett_sandbox_status *status, const char *filter);
-
-/* Prints the row of ps for a session whose sandbox is not running. */
-void manage_print_suspended(const struct session *session, const char *state,
-                            const struct manage_run_options *options);
-
-int ps_main(const struct subcommand *self, int argc, char **argv);
-int inspect_main(const struct subcommand *self, int argc, char **argv);
-int attach_main(const struct subcommand *self, int argc, char **argv);
-
-/* Runs pause, suspend, resume or destroy, depending on the name of the subcommand. */
-int manage_main(const struct subcommand *self, int argc, char **argv);

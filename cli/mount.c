@@ -8,7 +8,6 @@
 #include "cli/connect.h"
 #include "cli/manage.h"
 #include "cli/output.h"
-#include "cli/run.h"
 #include "cli/run_shares.h"
 
 /* Reports in JSON the targets that were mounted or unmounted. A missing or empty target is null. */

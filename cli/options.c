@@ -41,6 +41,7 @@ static int cli_options_set_quiet(void *into, const char *value, struct yett_erro
 	return 0;
 }
 
+#define NAMES_MAX 64 /* options of a subcommand that are suggested */
 #define HELP_LONG 24 /* a subcommand with more options hides the rare ones in its help */
 
 /* Every subcommand has these, unless it has an option of the same name. */
@@ -87,9 +88,14 @@ const struct option *options_at(const struct subcommand *subcommand, size_t i)
 static int no_option(const struct subcommand *subcommand, const char *word,
                      struct yett_error *error)
 {
+	const char *names[NAMES_MAX];
+	size_t count = 0;
 	char hint[128];
 
-	suggest_option(subcommand, word, hint, sizeof hint);
+	for (const struct option *option;
+	     count < NAMES_MAX && (option = options_at(subcommand, count)); count++)
+		names[count] = option->name;
+	suggest_option(subcommand->name, word, names, count, hint, sizeof hint);
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s has no option %s%s%s",
 	                 subcommand->name, word, *hint ? ": " : "", hint);
 }

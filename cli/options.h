@@ -8,9 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-
-/* Exit codes of subcommands that do not pass on the exit code of a command. */
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+#include "cli/exit_code.h"
 
 struct option {
 	char letter; /* 0: only the long name */

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/error_text.h"
 #include "base/units_format.h"
-#include "cli/run.h"
+#include "cli/exit_code.h"
 
 void output_text(FILE *to, const char *text, bool lines)
 {

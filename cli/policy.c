@@ -2,22 +2,18 @@
 /* See policy.h. */
 #include "cli/policy.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/policy_ask.h"
 #include "cli/policy_test.h"
-#include "cli/run.h"
 #include "cli/run_parts.h"
-#include "cli/run_shares.h"
 #include "base/near.h"
 #include "libclient/yett.h"
 
-#define ARGUMENTS_MAX 12
-#define EXIT_NOTED    3
+#define EXIT_NOTED 3
 
 OPTION_TEXT(policy_set_user, struct policy_choice, user)
 OPTION_TEXT(set_key, struct policy_choice, key)
@@ -48,116 +44,6 @@ const struct option policy_options[] = {
 	{0}};
 const struct option profiles_options[] = {OF_WHOM, {0}};
 
-/* The command line of yett-explain, which contains the question. */
-struct arguments {
-	const char *words[ARGUMENTS_MAX + 1];
-	size_t count;
-	char key[PATH_MAX];
-};
-
-static void policy_add(struct arguments *arguments, const char *word, const char *value)
-{
-	if (!word || (value && !*value))
-		return;
-	arguments->words[arguments->count++] = word;
-	if (value)
-		arguments->words[arguments->count++] = value;
-}
-
-/* `key` names an enrolled key, unless it can only be a file: it has a slash or ends with ".pub". */
-static const char *key_word(const char *key, char path[static PATH_MAX])
-{
-	size_t length = strlen(key);
-
-	if (strchr(key, '/') || length <= 4 || strcmp(key + length - 4, ".pub") != 0)
-		return key;
-	(void)snprintf(path, PATH_MAX, "./%s", key);
-	return path;
-}
-
-static void add_choice(struct arguments *arguments, const struct policy_choice *choice)
-{
-	if (choice->user)
-		policy_add(arguments, "--user", choice->user);
-	if (choice->key)
-		policy_add(arguments, "--key", key_word(choice->key, arguments->key));
-	if (choice->file)
-		policy_add(arguments, "--policy", choice->file);
-	if (choice->groups)
-		policy_add(arguments, "--groups", choice->groups);
-	if (choice->at)
-		policy_add(arguments, "--at", choice->at);
-	if (choice->is_agents)
-		policy_add(arguments, "--agent", NULL);
-	if (choice->is_own_key && !choice->key)
-		policy_add(arguments, "--own-key", NULL);
-}
-
-#define EXPLAIN "/yett-explain"
-
-/*
- * Finds yett-explain in `folder`. libyett checks that the program may be executed, as it checks a
- * helper.
- */
-static int find_explain_in(const char *folder, int length, char path[static PATH_MAX],
-                           struct yett_error *error)
-{
-	char explain[PATH_MAX + sizeof EXPLAIN];
-
-	(void)snprintf(explain, sizeof explain, "%.*s" EXPLAIN, length, folder);
-	return yett_helper_path(explain, path, PATH_MAX, error);
-}
-
-/*
- * If this program is DIR/bin/yett in an unpacked tree that is not installed, stores
- * DIR/libexec/yett.
- */
-static bool name_own_folder(char folder[static PATH_MAX])
-{
-	static const char program[] = "/bin/yett", programs[] = "/libexec/yett";
-	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - sizeof programs);
-	size_t length = n < 0 ? 0 : (size_t)n, tail = strlen(program);
-
-	folder[length] = '\0';
-	if (length <= tail || strcmp(folder + length - tail, program) != 0)
-		return false;
-	(void)strcpy(folder + length - tail, programs);
-	return true;
-}
-
-/*
- * Finds yett-explain beside the helper that libyett finds. No helper needs to be installed: only
- * yett-explain and yett-policy read a policy.
- */
-static int find_explain(char path[static PATH_MAX], struct yett_error *error)
-{
-	char folder[PATH_MAX];
-	int r = yett_helper_path(NULL, folder, sizeof folder, error);
-
-	if (r == 0)
-		return find_explain_in(folder, (int)(strrchr(folder, '/') - folder), path, error);
-	if (r != YETT_E_NOT_FOUND)
-		return r;
-	if (name_own_folder(folder) &&
-	    find_explain_in(folder, (int)strlen(folder), path, error) == 0)
-		return 0;
-	return find_explain_in(YETT_LIBEXEC_DIR, (int)strlen(YETT_LIBEXEC_DIR), path, error);
-}
-
-static int connect_explain(const struct arguments *arguments, const char *signing_key,
-                           struct yett_connection **ret_connection, struct yett_error *error)
-{
-	char path[PATH_MAX];
-	struct yett_connect_options options = {.size = sizeof options,
-	                                       .start = YETT_START_PERSONAL,
-	                                       .helper_path = path,
-	                                       .key_path = signing_key,
-	                                       .helper_arguments = arguments->words};
-	int r = find_explain(path, error);
-
-	return r ? r : yett_connect(&options, ret_connection, error);
-}
-
 /* Adds the members of the answer, a JSON object, to the result. */
 static void put_members(const char *object)
 {
@@ -178,42 +64,6 @@ static int print_check(char *text)
 	}
 	output_text(stdout, line, true);
 	return line == text ? 0 : EXIT_NOTED;
-}
-
-/* Whether the helper refused the request, rather than being unable to answer. */
-static bool is_refusal(const struct yett_error *error)
-{
-	return error->code != YETT_E_HELPER_UNAVAILABLE && error->code != YETT_E_PROTOCOL &&
-	       error->code != YETT_E_TIMEOUT && error->code != YETT_E_FILE_OPERATION_FAILED;
-}
-
-/* Asks a question that is contained in the arguments, and needs no sandbox request. */
-static int policy_ask(const struct arguments *arguments, bool as_json, char **ret_text,
-                      struct yett_error *error)
-{
-	struct yett_connection *connection = NULL;
-	int r = connect_explain(arguments, NULL, &connection, error);
-
-	if (r == 0)
-		r = (as_json ? yett_sandbox_plan_json : yett_sandbox_plan)(connection, NULL,
-		                                                           ret_text, error);
-	yett_connection_close(connection);
-	return r;
-}
-
-int policy_check(const char *file, char **ret_text, bool *ret_is_read, struct yett_error *error)
-{
-	struct arguments arguments = {.words = {"--check"}, .count = 1};
-	char path[PATH_MAX];
-	int r = find_explain(path, error);
-
-	*ret_is_read = false;
-	if (r)
-		return r;
-	add_choice(&arguments, &(struct policy_choice){.file = file});
-	r = policy_ask(&arguments, false, ret_text, error);
-	*ret_is_read = r == 0 || (r != YETT_E_PERMISSION_DENIED && is_refusal(error));
-	return r;
 }
 
 /* Reports wrong usage. */
@@ -238,13 +88,13 @@ static int policy_print_text(char *text)
 }
 
 /* Returns what print_check() would return, for an answer that was printed as JSON. */
-static int judge_notes(const struct arguments *arguments)
+static int judge_notes(const struct policy_arguments *arguments)
 {
 	_cleanup_(connect_freep) char *text = NULL;
 	struct yett_error error = {0};
 	const char *end;
 
-	if (policy_ask(arguments, false, &text, &error) != 0) {
+	if (policy_ask_text(arguments, false, &text, &error) != 0) {
 		output_error(&error);
 		return EXIT_FAILED;
 	}
@@ -256,12 +106,12 @@ static int judge_notes(const struct arguments *arguments)
  * Asks, and prints the answer: with `print`, which returns the exit status, or into the document.
  * Returns an exit status.
  */
-static int print_answer(const struct arguments *arguments, int (*print)(char *text))
+static int print_answer(const struct policy_arguments *arguments, int (*print)(char *text))
 {
 	_cleanup_(connect_freep) char *text = NULL;
 	struct yett_error error = {0};
 
-	if (policy_ask(arguments, output_json(), &text, &error)) {
+	if (policy_ask_text(arguments, output_json(), &text, &error)) {
 		output_error(&error);
 		return EXIT_FAILED;
 	}
@@ -273,7 +123,7 @@ static int print_answer(const struct arguments *arguments, int (*print)(char *te
 
 static int cli_policy_check(const struct policy_choice *choice, int argc, char **argv)
 {
-	struct arguments arguments = {.words = {"--check"}, .count = 1};
+	struct policy_arguments arguments = {.words = {"--check"}, .count = 1};
 	int code;
 
 	if (argc > 1)
@@ -281,29 +131,16 @@ static int cli_policy_check(const struct policy_choice *choice, int argc, char *
 	if (choice->user || choice->key)
 		return misused(
 			"policy check is for all users and keys: --user and --key are of policy explain");
-	add_choice(&arguments, choice);
+	policy_ask_add_choice(&arguments, choice);
 	if (argc == 1) {
-		policy_add(&arguments, "--alone", NULL);
-		policy_add(&arguments, "--policy", argv[0]);
+		policy_ask_add(&arguments, "--alone", NULL);
+		policy_ask_add(&arguments, "--policy", argv[0]);
 	}
 	code = print_answer(&arguments, print_check);
 	if (!choice->is_strict)
 		return code == EXIT_NOTED ? 0 : code;
 	return code == 0 && output_json() ? judge_notes(&arguments) : code;
 }
-
-/* --- explain ---------------------------------------------------------------------------------- */
-
-/* The options of `yett run`, without a required command. */
-static const struct subcommand as_run = {
-	"run",
-	"[--] [COMMAND [ARG…]]",
-	"Explain how the policy would answer yett run with these options",
-	run_options,
-	0,
-	-1,
-	NULL,
-	true};
 
 /* Prints the refusal, which is the answer to the question. */
 static int policy_report_refusal(const struct yett_error *error)
@@ -329,7 +166,7 @@ static int policy_report_refusal(const struct yett_error *error)
 
 static int report_failure(const struct yett_error *error)
 {
-	if (is_refusal(error))
+	if (policy_ask_is_refusal(error))
 		return policy_report_refusal(error);
 	output_error(error);
 	return EXIT_USAGE;
@@ -364,15 +201,15 @@ static int ask_service(const struct policy_choice *choice, struct run *run)
 static int policy_explain(const struct policy_choice *choice, struct run *run)
 {
 	_cleanup_(connect_freep) char *text = NULL;
-	struct arguments arguments = {.count = 0};
+	struct policy_arguments arguments = {.count = 0};
 	int r;
 
-	add_choice(&arguments, choice);
+	policy_ask_add_choice(&arguments, choice);
 	run_ask_find_home(run, choice->user);
 	r = run_ask_choose_share(run);
 	if (r == 0)
-		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection,
-		                    &run->error);
+		r = policy_ask_connect(&arguments, run->options.connect.key_path, &run->connection,
+		                       &run->error);
 	if (r == YETT_E_PERMISSION_DENIED && !choice->user && !choice->key && !choice->file)
 		return ask_service(choice, run);
 	if (r) {
@@ -391,37 +228,6 @@ static int policy_explain(const struct policy_choice *choice, struct run *run)
 	return 0;
 }
 
-int policy_explain_words(const struct policy_choice *choice, int count, char **words,
-                         char **ret_text, bool *ret_is_reported, struct yett_error *error)
-{
-	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
-	struct arguments arguments = {.count = 0};
-	bool help = false;
-	int r, first;
-
-	*ret_is_reported = false;
-	if (!run)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-		                 "there is no memory left");
-	run_options_init(&run->options);
-	add_choice(&arguments, choice);
-	run_ask_find_home(run, choice->user);
-	r = options_parse(&as_run, count, words, &run->options, &help, &first, &run->error);
-	if (r == 0)
-		r = run_shares_hide(&run->options, &run->error);
-	if (r == 0)
-		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection,
-		                    &run->error);
-	if (r == 0) {
-		r = run_ask_text(run, ret_text);
-		*ret_is_reported = r == 0 || is_refusal(&run->error);
-	}
-	*error = run->error;
-	yett_connection_close(run->connection);
-	run_options_free(&run->options);
-	return r;
-}
-
 static int explain_main(const struct policy_choice *choice, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
@@ -430,7 +236,7 @@ static int explain_main(const struct policy_choice *choice, int argc, char **arg
 	if (!run)
 		return EXIT_USAGE;
 	run_options_init(&run->options);
-	code = options_begin(&as_run, argc, argv, &run->options, EXIT_USAGE, &first);
+	code = options_begin(&policy_ask_as_run, argc, argv, &run->options, EXIT_USAGE, &first);
 	if (code < 0)
 		code = policy_explain(choice, run);
 	yett_connection_close(run->connection);
@@ -440,8 +246,8 @@ static int explain_main(const struct policy_choice *choice, int argc, char **arg
 
 static int policy_show(const struct policy_choice *choice, int argc, char **argv)
 {
-	struct arguments arguments = {.words = {choice->is_origin ? "--origin" : "--effective"},
-	                              .count = 1};
+	struct policy_arguments arguments = {
+		.words = {choice->is_origin ? "--origin" : "--effective"}, .count = 1};
 
 	if (argc > 0)
 		return misused("policy show does not know what to do with %s", argv[0]);
@@ -450,9 +256,9 @@ static int policy_show(const struct policy_choice *choice, int argc, char **argv
 			"policy show prints what is in force for a user, or the helper's settings: yett policy show --effective [--user USER], yett policy show --origin");
 	if (choice->is_origin && (choice->user || choice->key || choice->at))
 		return misused("policy show --origin is of the helper, for all users and keys");
-	add_choice(&arguments, choice);
+	policy_ask_add_choice(&arguments, choice);
 	if (!choice->key && choice->is_effective)
-		policy_add(&arguments, "--own-key", NULL);
+		policy_ask_add(&arguments, "--own-key", NULL);
 	return print_answer(&arguments, policy_print_text);
 }
 
@@ -499,12 +305,12 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 
 int profiles_main(const struct subcommand *self, int argc, char **argv)
 {
-	struct arguments arguments = {.words = {"--profiles"}, .count = 1};
+	struct policy_arguments arguments = {.words = {"--profiles"}, .count = 1};
 	struct policy_choice choice = {0};
 	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
-	add_choice(&arguments, &choice);
+	policy_ask_add_choice(&arguments, &choice);
 	return print_answer(&arguments, policy_print_text);
 }

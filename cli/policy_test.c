@@ -7,7 +7,7 @@
 
 #include "cli/connect.h"
 #include "cli/output.h"
-#include "cli/policy.h"
+#include "cli/policy_ask.h"
 #include "cli/test_file.h"
 
 /* The policy's answer to one request. */
@@ -78,8 +78,8 @@ static int policy_test_ask(const char *policy, struct test_case *test,
 	                                     .is_own_key = true};
 	struct reported reported = {0};
 	bool is_reported;
-	int r = policy_explain_words(&choice, test->words_count, test->words, &reported.text,
-	                             &is_reported, &reported.error);
+	int r = policy_ask_words(&choice, test->words_count, test->words, &reported.text,
+	                         &is_reported, &reported.error);
 
 	reported.is_allowed = r == 0;
 	if (reported.text)

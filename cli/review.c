@@ -11,22 +11,8 @@
 #include "base/spawn.h"
 #include "cli/connect.h"
 #include "cli/output.h"
-#include "cli/work.h"
 
 #define PASSED_MAX 128 /* descriptors */
-
-int review_find(const char *named, struct yett_work_list **ret_list,
-                const struct yett_work **ret_work, struct yett_error *error)
-{
-	int r = work_choose(named, ret_list, ret_work, error);
-
-	if (r || (*ret_work)->is_complete)
-		return r;
-	return error_set(
-		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		"the store %s has no recorded directory yet: its sandbox is still being made, or could not be made",
-		(*ret_work)->id);
-}
 
 int review_check_paths(const char *subcommand, int count, char **paths, struct yett_error *error)
 {

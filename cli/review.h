@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The common part of `yett diff` and `yett apply`: finds the store, checks the paths, and runs a
- * program beside the helper, which does the work in a confined process of its own.
+ * The common part of `yett diff` and `yett apply`: checks the paths, and runs a program beside the
+ * helper, which does the work in a confined process of its own.
  *
  * Runs as the caller.
  */
@@ -12,13 +12,6 @@
 
 #include "base/error.h"
 #include "libclient/yett.h"
-
-/*
- * As work_choose(). YETT_E_INVALID_REQUEST also if the store is incomplete, and so does not say
- * which directory it is about.
- */
-_must_check_ int review_find(const char *named, struct yett_work_list **ret_list,
-                             const struct yett_work **ret_work, struct yett_error *error);
 
 /*
  * Removes trailing slashes, and refuses empty names, "." and "..", so that each path is below the

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of `yett run` and the other subcommands of run.h, as their tables read them.
+ * What the options of `yett run`, shell, create, exec and mount ask for. run_option_table.h has the
+ * tables, which read the options.
  *
  * Runs as the caller.
  */
 #pragma once
 
 #include "cli/connect.h"
-#include "cli/options.h"
 #include "cli/relays.h"
 #include "libclient/yett.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See run_parts.h: reports a run as text, as JSON and by the exit code. */
-#include "cli/run_parts.h"
+/* See run_report.h, and run_parts.h for run_report(). */
+#include "cli/run_report.h"
 
 #include <signal.h>
 #include <string.h>
 
 #include "cli/connect.h"
 #include "cli/output.h"
-#include "cli/run.h"
+#include "cli/run_parts.h"
 #include "cli/work.h"
 
 int run_exit_code_of_error(const struct yett_error *error)

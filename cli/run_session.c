@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/copy.h"
 #include "cli/output.h"
-#include "cli/run.h"
+#include "cli/run_report.h"
 #include "cli/suspend.h"
 #include "cli/work.h"
 #include "cli/workdir.h"

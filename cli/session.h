@@ -9,46 +9,9 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/error.h"
-#include "cli/options.h"
+#include "cli/session_form.h"
 #include "libclient/yett.h"
-
-/* A share as it was when the sandbox was created. */
-struct session_share {
-	uint64_t device, inode;
-	uint32_t flags;     /* enum yett_share_flag */
-	const char *store;  /* id of the store; NULL: none */
-	const char *path;   /* without symbolic links */
-	const char *target; /* inside */
-};
-
-struct session {
-	int directory; /* the session's directory; -1: not open */
-	bool is_locked;
-	bool is_removed; /* by session_remove(); another session may have the name now */
-	char name[YETT_NAME_SIZE];
-	char path[4096];            /* path of the directory */
-	bool is_read;               /* the file was read, and the members below are valid */
-	char *text, **lists;        /* memory of the strings and lists; owned */
-	const char *directory_path; /* where `yett create` was called; empty: unknown */
-	uint64_t device, inode;     /* of that directory */
-	const char *sandbox, *profile, *boot;
-	/*
-	 * The options of `yett create`, as --NAME or --NAME=VALUE. This list and those below end
-	 * with NULL.
-	 */
-	const char **words;
-	const char **labels;
-	/* The initial directory and variables of commands: yett_session_get(). */
-	const char *cwd, **env;
-	struct session_share *shares;
-	size_t shares_count;
-	uint64_t created_ms, suspended_ms; /* milliseconds since 1970; 0: not suspended */
-	uint64_t making_ms;                /* when recreating the sandbox began; 0: not under way */
-	bool is_idle_suspended; /* if the sandbox ends because it is idle, it is suspended */
-};
 
 /*
  * Opens the session of a name, takes its lock and reads it. YETT_E_NOT_FOUND.
@@ -82,13 +45,6 @@ bool session_find_of(const char *id_or_name, const char *id, char ret_name[stati
  * removes the directory.
  */
 void session_close(struct session *session);
-
-/*
- * Writes the session file. `is_lasting`: syncs it, so that after a power failure either the new or
- * the old file exists.
- */
-_must_check_ int session_write(const struct session *session, bool is_lasting,
-                               struct yett_error *error);
 
 /*
  * Removes the history file. Call it for a new sandbox: an earlier sandbox with the same name may

@@ -278,7 +278,7 @@ static int end_file(const struct session *session, FILE *file, bool is_lasting)
 	return r == 0 && is_lasting && fsync(session->directory) < 0 ? -errno : r;
 }
 
-int session_write(const struct session *session, bool is_lasting, struct yett_error *error)
+int session_form_write(const struct session *session, bool is_lasting, struct yett_error *error)
 {
 	FILE *file = lines_new_file(session->directory, SESSION_FILE ".new");
 	int r = -errno;

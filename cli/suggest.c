@@ -2,12 +2,13 @@
 /* See suggest.h. */
 #include "cli/suggest.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/near.h"
 
-#define WORD_MAX  24
-#define NAMES_MAX 64
+#define WORD_MAX 24
 
 struct habit {
 	const char *words; /* a space around each; NULL: an unknown word that resembles no other */
@@ -109,21 +110,18 @@ void suggest_subcommand(const char *word, const char *const *names, size_t count
 		               word);
 }
 
-void suggest_option(const struct subcommand *subcommand, const char *word, char *out, size_t size)
+void suggest_option(const char *subcommand, const char *word, const char *const *names,
+                    size_t count, char *out, size_t size)
 {
-	const char *names[NAMES_MAX], *near, *equals = strchr(word, '=');
+	const char *near, *equals = strchr(word, '=');
 	char name[WORD_MAX + 1];
-	size_t count = 0;
 	const char *hint;
 
 	(void)snprintf(name, sizeof name, "%.*s", (int)(equals ? equals - word : WORD_MAX), word);
-	hint = find_habit(option_habits, ARRAY_SIZE(option_habits), name, subcommand->name);
-	for (const struct option *o; count < NAMES_MAX && (o = options_at(subcommand, count));
-	     count++)
-		names[count] = o->name;
+	hint = find_habit(option_habits, ARRAY_SIZE(option_habits), name, subcommand);
 	near = !hint && strncmp(name, "--", 2) == 0 ? near_word(name + 2, names, count) : NULL;
 	if (!hint && !near)
-		hint = find_habit(option_habits, ARRAY_SIZE(option_habits), NULL, subcommand->name);
+		hint = find_habit(option_habits, ARRAY_SIZE(option_habits), NULL, subcommand);
 	if (near)
 		(void)snprintf(out, size, "did you mean --%s?", near);
 	else

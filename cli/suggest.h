@@ -7,11 +7,15 @@
  */
 #pragma once
 
-#include "cli/options.h"
+#include <stddef.h>
 
 /* Text to follow "there is no subcommand WORD"; never empty. `names` are all subcommands. */
 void suggest_subcommand(const char *word, const char *const *names, size_t count, char *out,
                         size_t size);
 
-/* Text to follow "SUBCOMMAND has no option WORD"; "" if there is no suggestion. */
-void suggest_option(const struct subcommand *subcommand, const char *word, char *out, size_t size);
+/*
+ * Text to follow "SUBCOMMAND has no option WORD"; "" if there is no suggestion. `names` are the
+ * long names of all options of the subcommand.
+ */
+void suggest_option(const char *subcommand, const char *word, const char *const *names,
+                    size_t count, char *out, size_t size);

@@ -10,6 +10,7 @@
 #include "cli/again.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/sandbox_status.h"
 #include "cli/session.h"
 #include "cli/work.h"
 
@@ -82,14 +83,14 @@ static int write_and_end(struct yett_connection *connection, struct session *ses
 	session->sandbox = id;
 	session->making_ms = 0;
 	session->suspended_ms = clock_wall_ms();
-	r = session_write(session, true, error);
+	r = session_form_write(session, true, error);
 	if (r)
 		return r;
 	r = yett_sandbox_end_by_id(connection, id, error);
 	if (r == 0 || r == YETT_E_NOT_FOUND) /* the sandbox ended by itself meanwhile */
 		return 0;
 	session->suspended_ms = before_ms;
-	(void)!session_write(session, true, NULL);
+	(void)!session_form_write(session, true, NULL);
 	return r;
 }
 
@@ -382,7 +383,7 @@ static void print_one(const struct session *session, void *data)
 	if (output_json())
 		suspend_print_json(output_json(), session, state);
 	else
-		manage_print_suspended(session, state, options);
+		sandbox_status_print_suspended(session, state, options->works, options->all);
 }
 
 void suspend_print(struct yett_connection *connection,

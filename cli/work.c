@@ -10,7 +10,6 @@
 #include "base/units_parse.h"
 #include "cli/connect.h"
 #include "cli/output.h"
-#include "cli/review.h"
 #include "cli/session.h"
 #include "libclient/yett.h"
 
@@ -325,13 +324,26 @@ int work_choose(const char *named, struct yett_work_list **ret_list,
 	return r;
 }
 
+int work_choose_complete(const char *named, struct yett_work_list **ret_list,
+                         const struct yett_work **ret_work, struct yett_error *error)
+{
+	int r = work_choose(named, ret_list, ret_work, error);
+
+	if (r || (*ret_work)->is_complete)
+		return r;
+	return error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"the store %s has no recorded directory yet: its sandbox is still being made, or could not be made",
+		(*ret_work)->id);
+}
+
 int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_source,
                      char **ret_target, struct yett_error *error)
 {
 	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	_cleanup_free_ char *source = NULL, *target = NULL;
 	const struct yett_work *work;
-	int r = review_find(named, &list, &work, error);
+	int r = work_choose_complete(named, &list, &work, error);
 
 	if (r)
 		return r;

@@ -26,6 +26,13 @@ _must_check_ int work_choose(const char *named, struct yett_work_list **ret_list
                              const struct yett_work **ret_work, struct yett_error *error);
 
 /*
+ * As work_choose(). YETT_E_INVALID_REQUEST also if the store is incomplete, and so does not say
+ * which directory it is about.
+ */
+_must_check_ int work_choose_complete(const char *named, struct yett_work_list **ret_list,
+                                      const struct yett_work **ret_work, struct yett_error *error);
+
+/*
  * Finds the store as work_choose() does, and returns the directory that it is about and the target
  * inside; the caller frees both. Warns if files in the store may be incomplete after a crash.
  * YETT_E_NOT_FOUND. YETT_E_INVALID_REQUEST: the store is incomplete, and does not say which

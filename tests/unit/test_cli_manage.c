@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "cli/manage.h"
-#include "cli/run.h"
+#include "cli/run_option_table.h"
 #include "cli/run_options.h"
 
 static void only_filters_are_taken_for_one(void **state)

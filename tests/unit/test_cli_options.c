@@ -10,7 +10,9 @@
 #include "cli/doctor.h"
 #include "cli/options.h"
 #include "cli/run.h"
+#include "cli/run_option_table.h"
 #include "cli/run_options.h"
+#include "cli/run_report.h"
 #include "cli/suggest.h"
 
 static struct option_seen {
@@ -250,18 +252,23 @@ static void what_was_meant_is_suggested(void **state)
 	             {"python3", "yett run -- python3"},
 	             {"bogus", "yett run -- bogus"}};
 	static const char *const names[] = {"run", "create", "exec", "ps", "logs"};
+	const char *of_run[64];
 	char hint[256];
+	size_t count = 0;
 
 	(void)state;
+	for (const struct option *o; count < ARRAY_SIZE(of_run) && (o = options_at(&run, count));
+	     count++)
+		of_run[count] = o->name;
 	for (size_t i = 0; i < ARRAY_SIZE(options_); i++) {
-		suggest_option(&run, options_[i].word, hint, sizeof hint);
+		suggest_option("run", options_[i].word, of_run, count, hint, sizeof hint);
 		assert_non_null(strstr(hint, options_[i].hint));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		suggest_subcommand(words[i].word, names, ARRAY_SIZE(names), hint, sizeof hint);
 		assert_non_null(strstr(hint, words[i].hint));
 	}
-	suggest_option(&run, "--frobnicate", hint, sizeof hint);
+	suggest_option("run", "--frobnicate", of_run, count, hint, sizeof hint);
 	assert_string_equal(hint, "");
 }
 

@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "cli/output.h"
-#include "cli/run.h"
+#include "cli/exit_code.h"
 
 static char *printed;
 static size_t printed_length;
