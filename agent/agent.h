@@ -25,7 +25,9 @@ struct agent {
 	sd_event *loop;
 	struct settings settings;
 	struct bounds bounds;
-	struct handles *handles;            /* handle.c */
+	struct handles *handles; /* handle.c */
+	/* Called with `handles` after messages of the helper were read. */
+	void (*on_read)(struct handles *handles);
 	struct executions *executions;      /* execution.c */
 	struct event_log *event_log;        /* event_log.c */
 	struct drivers *drivers;            /* runner/driver.c */
@@ -35,12 +37,6 @@ struct agent {
 	/* How the helper was reached the first time. Later connections use the same way. */
 	enum yett_start start;
 };
-
-/*
- * `given` holds the bounds that options set; each of its members replaces the member of the
- * settings file. NULL: no such option.
- */
-_must_check_ int agent_new(const json_t *given, struct agent **ret_agent, struct yett_error *error);
 
 /*
  * Blocks SIGTERM, SIGINT and SIGHUP, and delivers them through the loop to `on_signal`. NULL: the
@@ -76,6 +72,3 @@ bool agent_is_to_repeat(struct agent *agent, int r, const struct yett_error *err
 struct agent_link *agent_link_ref(struct agent_link *link);
 /* Returns NULL. Accepts NULL. */
 struct agent_link *agent_link_unref(struct agent_link *link);
-
-/* Ends running executions and releases all sandboxes. Accepts NULL. */
-void agent_free(struct agent *agent);

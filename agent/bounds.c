@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/sandbox_request.h"
+#include "agent/sandbox_words.h"
 #include "base/beneath.h"
 #include "base/net_rule_parse.h"
 #include "base/own_place.h"
@@ -22,19 +22,18 @@ static const char *const whose[] = {"own", "all", NULL};
 
 static const struct field share_fields[] = {
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file, absolute"},
-	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_modes,
-         .fallback = "\"ro\"",
+	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_words_modes, .fallback = "\"ro\"",
          .description = "The widest mode that is allowed: rw includes cow and ro, cow includes ro"},
 	{0},
 };
 
 const struct field bounds_fields[] = {
-	{"shares", FIELD_OBJECTS, FIELD_NULLABLE, 0, SANDBOX_REQUEST_SHARES_MAX,
+	{"shares", FIELD_OBJECTS, FIELD_NULLABLE, 0, SANDBOX_WORDS_SHARES_MAX,
          "Paths that may be shared, with all below them. Default: the current directory, copy-on-write",
          .fields = share_fields},
 	{"profiles", FIELD_TEXTS, FIELD_NULLABLE, 0, 64,
          "The profiles that requests may name. Default: those of light and strong"},
-	{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_networks,
+	{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_words_networks,
          .description = "The widest network that is allowed", .fallback = "\"none\""},
 	{"allow", FIELD_TEXTS, FIELD_NULLABLE, 0, 256,
          "Rules that requests may use with network limited: each of these, or a part of one"},
@@ -149,7 +148,7 @@ static int bounds_add_share(struct bounds *bounds, const char *path, const char 
 	for (size_t length = strlen(share->path); length > 1 && share->path[length - 1] == '/';)
 		share->path[--length] = '\0';
 	share->real = real;
-	share->flags = sandbox_request_share_flags(mode);
+	share->flags = sandbox_words_share_flags(mode);
 	if (share->flags & YETT_SHARE_WRITABLE)
 		share->flags |= YETT_SHARE_COW;
 	return 0;
@@ -202,7 +201,7 @@ static int make_network(struct bounds *bounds, const json_t *given, struct yett_
 
 	bounds->network = list ? YETT_NETWORK_LIMITED : YETT_NETWORK_NONE;
 	if (network)
-		bounds->network = sandbox_request_network(network);
+		bounds->network = sandbox_words_network(network);
 	if (list && bounds->network == YETT_NETWORK_NONE)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "allow has rules, but the network is none: leave out either");
@@ -269,9 +268,9 @@ int bounds_make(struct bounds *bounds, const json_t *given, const char *const ti
 		r = make_network(bounds, given, error);
 	if (r == 0 && make_profiles(bounds, field_get(given, "profiles"), tiers) < 0)
 		r = bounds_no_memory(error);
-	if (r == 0 && cpus && !sandbox_request_is_cpus(json_number_value(cpus)))
+	if (r == 0 && cpus && !sandbox_words_is_cpus(json_number_value(cpus)))
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		              SANDBOX_REQUEST_CPUS_WANTED);
+		              SANDBOX_WORDS_CPUS_WANTED);
 	if (r == 0) {
 		bounds->memory_bytes = (uint64_t)field_number(given, "memory_bytes", 0);
 		bounds->cpu_millis = (uint64_t)((cpus ? json_number_value(cpus) : 0) * 1000 + 0.5);
@@ -460,12 +459,12 @@ static int apply_network(const struct bounds *bounds, struct yett_sandbox_option
 	if (options->network > bounds->network) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
 		                "network %s is more than the %s that requests may have",
-		                sandbox_request_network_name(options->network),
-		                sandbox_request_network_name(bounds->network));
+		                sandbox_words_network_name(options->network),
+		                sandbox_words_network_name(bounds->network));
 		error_mend(error, "--%s %.200s " BOUNDS_WHERE,
 		           options->allow_count ? "allow" : "net",
 		           options->allow_count ? options->allow[0]
-		                                : sandbox_request_network_name(options->network));
+		                                : sandbox_words_network_name(options->network));
 		return YETT_E_PERMISSION_DENIED;
 	}
 	return bounds_check_rules(bounds, options->allow, options->allow_count, error);
@@ -478,10 +477,10 @@ int bounds_check_made(const struct bounds *bounds, const struct yett_sandbox_inf
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, YETT_R_NONE,
 	                "the profile's network %s is more than the %s that requests may have",
-	                sandbox_request_network_name(info->network),
-	                sandbox_request_network_name(bounds->network));
+	                sandbox_words_network_name(info->network),
+	                sandbox_words_network_name(bounds->network));
 	error_mend(error, "\"network\": \"%s\" in the request",
-	           sandbox_request_network_name(bounds->network));
+	           sandbox_words_network_name(bounds->network));
 	return YETT_E_PERMISSION_DENIED;
 }
 
@@ -561,7 +560,7 @@ char *bounds_describe(const struct bounds *bounds)
 	(void)fprintf(to, "%s. Profiles: ",
 	              bounds->network == YETT_NETWORK_LIMITED
 	                      ? bounds->allow_count ? "" : "what the profile has"
-	                      : sandbox_request_network_name(bounds->network));
+	                      : sandbox_words_network_name(bounds->network));
 	for (char **at = bounds->profiles; *at; at++)
 		(void)fprintf(to, "%s%s", at != bounds->profiles ? ", " : "", *at);
 	(void)fputc('.', to);

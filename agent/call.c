@@ -22,27 +22,6 @@ struct call {
 	sd_event_source *reporting; /* runs on_done from the loop, once the call is over */
 };
 
-/* Codes that are not in this table are CALL_UNAVAILABLE. */
-static const struct {
-	enum yett_code code;
-	enum call_outcome outcome;
-} outcomes[] = {
-	{YETT_E_INVALID_REQUEST, CALL_INVALID},       {YETT_E_ALREADY_EXISTS, CALL_INVALID},
-	{YETT_E_FILE_OPERATION_FAILED, CALL_INVALID}, {YETT_E_COMMAND_FAILED, CALL_INVALID},
-	{YETT_E_PERMISSION_DENIED, CALL_REFUSED},     {YETT_E_SECURITY_VIOLATION, CALL_REFUSED},
-	{YETT_E_BAD_SIGNATURE, CALL_REFUSED},         {YETT_E_NETWORK_DENIED, CALL_REFUSED},
-	{YETT_E_NOT_FOUND, CALL_NOT_FOUND},           {YETT_E_NOT_RUNNING, CALL_NOT_FOUND},
-	{YETT_E_UNSUPPORTED, CALL_UNSUPPORTED},
-};
-
-enum call_outcome call_outcome_of(enum yett_code code)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++)
-		if (outcomes[i].code == code)
-			return outcomes[i].outcome;
-	return CALL_UNAVAILABLE;
-}
-
 static int call_report(sd_event_source *source, void *data)
 {
 	struct call *call = data;
@@ -57,7 +36,6 @@ static void agent_call_begin(struct call *call, const char *name, const json_t *
 {
 	struct yett_error error;
 
-	call->operation = operation_find(name);
 	if (!call->operation) {
 		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE,
 		                "there is no operation %.80s", name);
@@ -75,21 +53,22 @@ static void agent_call_begin(struct call *call, const char *name, const json_t *
 	call->operation->begin(call);
 }
 
-struct call *call_begin(struct agent *agent, const char *operation, const json_t *arguments,
-                        const struct call_options *options)
+struct call *call_begin(struct agent *agent, const struct operation *operation, const char *name,
+                        const json_t *arguments, const struct call_options *options)
 {
 	struct call *call = calloc(1, sizeof *call);
 
 	if (!call)
 		return NULL;
 	call->agent = agent;
+	call->operation = operation;
 	call->options = *options;
 	if (sd_event_add_defer(agent->loop, &call->reporting, call_report, call) < 0 ||
 	    sd_event_source_set_enabled(call->reporting, SD_EVENT_OFF) < 0) {
 		call_free(call);
 		return NULL;
 	}
-	agent_call_begin(call, operation, arguments);
+	agent_call_begin(call, name, arguments);
 	return call;
 }
 

@@ -7,27 +7,28 @@
  */
 #pragma once
 
-#include "agent/operations.h"
+#include "agent/call_outcome.h"
+#include "agent/fields.h"
 
 struct agent;
 struct call;
 
-/* The result class of a call: exit statuses and HTTP statuses are derived from it. */
-enum call_outcome {
-	CALL_SUCCEEDED = 0,
-	CALL_PROGRAM_FAILED = 1, /* the program that was run failed; the call has an answer */
-	/* The program that was run reached its timeout; the call has an answer. */
-	CALL_TIMED_OUT = 2,
-	CALL_INVALID = 3, /* the request is malformed */
-	CALL_REFUSED = 4, /* the policy or the bounds do not permit the request */
-	CALL_NOT_FOUND = 5,
-	CALL_UNSUPPORTED = 6, /* this host or Yett does not support the request */
-	CALL_UNAVAILABLE = 7, /* the helper, or a resource, is not available now */
-	CALL_CANCELLED = 8,
+enum operation_flag {
+	OPERATION_READS = 1,    /* changes nothing */
+	OPERATION_DESTROYS = 2, /* may end a sandbox, or remove or overwrite data */
+	/* Runs programs or controls them, with all effects that the sandbox permits. */
+	OPERATION_RUNS = 4,
+	OPERATION_ASKS_AGAIN = 8, /* idempotent */
 };
 
-/* The outcome of an error with this code. */
-enum call_outcome call_outcome_of(enum yett_code code);
+struct operation {
+	const char *name;        /* "run_code" */
+	const char *title;       /* "Run code" */
+	const char *description; /* for a model: what it does, when to use it; under 2 KB */
+	const struct field *asked, *answered;
+	uint32_t flags; /* bits of enum operation_flag */
+	void (*begin)(struct call *call);
+};
 
 struct call_options {
 	/*
@@ -46,11 +47,12 @@ struct call_options {
 };
 
 /*
- * Begins an operation by name, with these arguments (borrowed; NULL: none). Returns NULL only
- * without memory. An unknown operation or wrong arguments are reported as the error of the call.
+ * Begins an operation with these arguments (borrowed; NULL: none). `name` is how the client called
+ * it. Returns NULL only without memory. An unknown operation (`operation` is NULL) or wrong
+ * arguments are reported as the error of the call.
  */
-struct call *call_begin(struct agent *agent, const char *operation, const json_t *arguments,
-                        const struct call_options *options);
+struct call *call_begin(struct agent *agent, const struct operation *operation, const char *name,
+                        const json_t *arguments, const struct call_options *options);
 
 bool call_is_over(const struct call *call);
 enum call_outcome call_outcome(const struct call *call);

@@ -155,7 +155,7 @@ json_t *description_json(const struct yett_sandbox_status *status)
 						: json_string(yett_ended_name(status->ended)),
 		"uid", (json_int_t)status->uid, "lingers",
 		(status->flags & YETT_SANDBOX_LINGER) != 0, "network",
-		sandbox_request_network_name(info->network), "addresses", texts(addresses), "label",
+		sandbox_words_network_name(info->network), "addresses", texts(addresses), "label",
 		field_make_text_or_null(info->label), "weaker",
 		field_make_text_or_null(info->weaker), "limits", limits, "created_ms",
 		(json_int_t)status->created_ms, "labels", texts(status->labels));

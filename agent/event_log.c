@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/call.h"
+#include "agent/call_outcome.h"
 #include "agent/own.h"
 #include "agent/problem.h"
 #include "base/clock.h"

@@ -12,6 +12,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
+#include "agent/agent_new.h"
 #include "agent/front.h"
 
 static const struct {

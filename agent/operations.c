@@ -6,6 +6,7 @@
 
 #include "agent/op.h"
 #include "agent/runner/runner.h"
+#include "agent/runner/runner_ask.h"
 
 const struct operation operations[] = {
 	{"run_code", "Run code",
@@ -46,6 +47,12 @@ const struct operation *operation_find(const char *name)
 		if (strcmp(operation->name, name) == 0)
 			return operation;
 	return NULL;
+}
+
+struct call *operations_begin(struct agent *agent, const char *name, const json_t *arguments,
+                              const struct call_options *options)
+{
+	return call_begin(agent, operation_find(name), name, arguments, options);
 }
 
 json_t *operation_describe(const struct operation *operation)

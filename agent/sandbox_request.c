@@ -4,45 +4,15 @@
 
 #include <string.h>
 
-const char *const sandbox_request_modes[] = {"ro", "rw", "cow", NULL};
-const char *const sandbox_request_tiers[] = {"light", "strong", NULL};
-/* Starts with YETT_NETWORK_NONE. */
-const char *const sandbox_request_networks[] = {"none", "limited", "open", "host", NULL};
-
 const struct field sandbox_request_share_fields[] = {
 	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file of the host, absolute"},
 	{"target", FIELD_TEXT, FIELD_NULLABLE, 1, 4095,
          "The path inside the sandbox; default: the same path"},
-	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_modes,
-         .fallback = "\"ro\"",
+	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_words_modes, .fallback = "\"ro\"",
          .description =
                  "ro: read-only; rw: writes change the host's files; cow: copy-on-write, reviewed and applied later"},
 	{0},
 };
-
-const char *sandbox_request_network_name(enum yett_network network)
-{
-	return network >= YETT_NETWORK_NONE && network <= YETT_NETWORK_HOST
-	               ? sandbox_request_networks[network - YETT_NETWORK_NONE]
-	               : sandbox_request_networks[0];
-}
-
-enum yett_network sandbox_request_network(const char *name)
-{
-	int i = YETT_NETWORK_NONE;
-
-	while (i < YETT_NETWORK_HOST &&
-	       strcmp(sandbox_request_networks[i - YETT_NETWORK_NONE], name) != 0)
-		i++;
-	return (enum yett_network)i;
-}
-
-uint32_t sandbox_request_share_flags(const char *mode)
-{
-	if (mode && strcmp(mode, "rw") == 0)
-		return YETT_SHARE_WRITABLE;
-	return mode && strcmp(mode, "cow") == 0 ? YETT_SHARE_COW : 0;
-}
 
 static const char *choose_profile(const struct agent *agent, const json_t *asked)
 {
@@ -55,12 +25,11 @@ static const char *choose_profile(const struct agent *agent, const json_t *asked
 
 static void sandbox_request_read_share(const json_t *asked, struct yett_share *share)
 {
-	*share =
-		(struct yett_share){.size = sizeof *share,
-	                            .path = field_text(asked, "path"),
-	                            .target = field_text(asked, "target"),
-	                            .flags = sandbox_request_share_flags(field_text(asked, "mode")),
-	                            .fd = -1};
+	*share = (struct yett_share){.size = sizeof *share,
+	                             .path = field_text(asked, "path"),
+	                             .target = field_text(asked, "target"),
+	                             .flags = sandbox_words_share_flags(field_text(asked, "mode")),
+	                             .fd = -1};
 }
 
 static int sandbox_request_read_rules(const json_t *list, char ***texts,
@@ -83,9 +52,9 @@ int sandbox_request_read(struct request *request, const struct agent *agent, con
 	double processors = cpus ? json_number_value(cpus) : 0;
 	int r;
 
-	if (cpus && !sandbox_request_is_cpus(processors))
+	if (cpus && !sandbox_words_is_cpus(processors))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 SANDBOX_REQUEST_CPUS_WANTED);
+		                 SANDBOX_WORDS_CPUS_WANTED);
 	if (field_text(asked, "profile") && field_text(asked, "tier"))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "profile and tier exclude each other: give only one of them");
@@ -104,7 +73,7 @@ int sandbox_request_read(struct request *request, const struct agent *agent, con
 	for (size_t i = 0; i < options->shares_count; i++)
 		sandbox_request_read_share(json_array_get(shares, i), &request->shares[i]);
 	if (network)
-		options->network = sandbox_request_network(network);
+		options->network = sandbox_words_network(network);
 	if (sandbox_request_read_rules(field_get(asked, "allow"), &request->allow, &options->allow,
 	                               &options->allow_count) < 0 ||
 	    sandbox_request_read_rules(field_get(asked, "deny"), &request->deny, &options->deny,
@@ -128,11 +97,6 @@ void sandbox_request_free(struct request *request)
 	free(request->allow);
 	free(request->deny);
 	request->allow = request->deny = NULL;
-}
-
-bool sandbox_request_is_cpus(double processors)
-{
-	return processors >= 0.001 && processors <= 100000;
 }
 
 bool sandbox_request_is_any(const json_t *asked)

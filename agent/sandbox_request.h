@@ -7,35 +7,25 @@
 #pragma once
 
 #include "agent/agent.h"
-
-#define SANDBOX_REQUEST_SHARES_MAX 64
+#include "agent/sandbox_words.h"
 
 extern const struct field sandbox_request_share_fields[];
-extern const char *const sandbox_request_tiers[], *const sandbox_request_networks[],
-							  *const sandbox_request_modes[];
-
-/* Returns "none" for any other value. */
-const char *sandbox_request_network_name(enum yett_network network);
-/* `mode` is one of sandbox_request_modes or NULL. Returns bits of enum yett_share_flag. */
-uint32_t sandbox_request_share_flags(const char *mode);
-/* `name` must be one of sandbox_request_networks. */
-enum yett_network sandbox_request_network(const char *name);
 
 /* Rows for the tables of operations that make a sandbox. */
 #define SANDBOX_REQUEST_FIELDS                                                                                          \
 	{"profile", FIELD_TEXT, FIELD_NULLABLE,                                                                         \
 	 1,         64,         "The profile of the policy by which the sandbox is made"},                              \
-		{"tier", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_tiers,                                \
+		{"tier", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_words_tiers,                                  \
 	         .description =                                                                                         \
 	                 "Instead of profile: the profile that the settings name light or strong"},                     \
 		{"shares",                                                                                              \
 	         FIELD_OBJECTS,                                                                                         \
 	         FIELD_NULLABLE,                                                                                        \
 	         0,                                                                                                     \
-	         SANDBOX_REQUEST_SHARES_MAX,                                                                            \
+	         SANDBOX_WORDS_SHARES_MAX,                                                                              \
 	         "Directories and files of the host that are to be seen inside",                                        \
 	         .fields = sandbox_request_share_fields},                                                               \
-		{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_request_networks,                          \
+		{"network", FIELD_CHOICE, FIELD_NULLABLE, .choices = sandbox_words_networks,                            \
 	         .description =                                                                                         \
 	                 "The kind of network, within the bounds of the agent. Default: that of the profile, or none"}, \
 		{"allow",                                                                                               \
@@ -57,7 +47,7 @@ enum yett_network sandbox_request_network(const char *name);
 
 struct request {
 	struct yett_sandbox_options options;
-	struct yett_share shares[SANDBOX_REQUEST_SHARES_MAX];
+	struct yett_share shares[SANDBOX_WORDS_SHARES_MAX];
 	char **allow, **deny;
 	const char *labels[2];
 };
@@ -72,10 +62,6 @@ _must_check_ int sandbox_request_read(struct request *request, const struct agen
                                       struct yett_error *error);
 /* Also closes the descriptors of shares. Safe on zeroed memory, and after an earlier call. */
 void sandbox_request_free(struct request *request);
-
-/* Whether a number of processors is in range. */
-bool sandbox_request_is_cpus(double processors);
-#define SANDBOX_REQUEST_CPUS_WANTED "cpus: expected a number of processors, like 0.5 or 2"
 
 /* Whether the request has any of SANDBOX_REQUEST_FIELDS, which make no sense for an existing
  * sandbox. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/call.h"
+#include "agent/operations.h"
 #include "agent/execution.h"
 #include "agent/event_log.h"
 #include "agent/http/durations.h"
@@ -194,7 +194,7 @@ static void compat_begin(struct execute *execute, const char *operation, const j
                          const struct call_options *options)
 {
 	call_free(execute->call);
-	execute->call = call_begin(execute->exchange->agent, operation, arguments, options);
+	execute->call = operations_begin(execute->exchange->agent, operation, arguments, options);
 	if (!execute->call)
 		reply_text(execute->exchange, MHD_HTTP_SERVICE_UNAVAILABLE,
 		           "no memory for the call");

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "agent/http/server.h"
+#include "agent/http/exchange.h"
 
 /*
  * POST /execute: runs code (language, code) or a command. Answers when it is over, or at once with

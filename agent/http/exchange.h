@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One HTTP request and its answer. Reads the body, lets the route answer at once or later, and
- * detects clients that go away.
+ * One HTTP request and its answer, which the route gives at once or later. Detects clients that go
+ * away.
  *
  * The routes interpret the request. While a route is working, the connection is suspended in
  * libmicrohttpd. Runs with the caller's privilege.
@@ -10,22 +10,30 @@
 
 #include <microhttpd.h>
 
-#include "agent/agent.h"
+#include "agent/http/server.h"
 
 #define EXCHANGE_BODY_MAX ((size_t)10 << 20)
 
-struct server;
-struct route;
+#define EXCHANGE_SENDING_MS 120000u /* for the client to read the answer */
 
-/* A connection. */
-struct visitor {
-	struct server *server;
-	int fd; /* owned by libmicrohttpd */
-	bool is_tcp, is_refused;
-	uid_t uid;
-	uint64_t deadline_ms; /* 0: none */
-	struct exchange *exchange;
-	struct visitor *next, *before;
+struct exchange;
+
+enum route_flag {
+	ROUTE_OPEN = 1,  /* served also without the token: only to exchange `once` for the cookie */
+	ROUTE_PLAIN = 2, /* of the compatibility API, whose errors are plain text */
+};
+
+struct route {
+	const char *method; /* "GET" stands for HEAD, too */
+	/* "/status/" and a star, which matches any text without '/': the request's `rest`. */
+	const char *path;
+	uint32_t flags; /* bits of enum route_flag */
+	/* Answers at once, or arranges for a later answer. */
+	void (*answer)(struct exchange *exchange);
+	/* For OpenAPI: */
+	const char *summary;
+	const char *type;         /* content type of the answer; NULL: JSON */
+	const char *const *query; /* Names of query parameters; ends with NULL. NULL: none. */
 };
 
 enum exchange_state {
@@ -49,7 +57,7 @@ struct exchange {
 	char *body;                /* followed by a NUL; NULL: none */
 	size_t body_length;
 	void *work; /* see exchange_set_work() */
-	/* Private to exchange.c: */
+	/* For exchange.c and receiver.c: */
 	void (*end_work)(void *work);
 	ssize_t (*read)(void *work, char *buffer, size_t size);
 	void (*beat)(void *work);
@@ -92,16 +100,10 @@ const char *exchange_query(const struct exchange *exchange, const char *name);
 
 /* --- for the server --------------------------------------------------------------------------- */
 
-/*
- * Callbacks of libmicrohttpd: the request line was read; the headers, a part of the body, or the
- * whole request was read; the exchange is over.
- */
-void *exchange_on_line(void *data, const char *uri, struct MHD_Connection *connection);
-enum MHD_Result exchange_on_request(void *data, struct MHD_Connection *connection, const char *path,
-                                    const char *method, const char *version, const char *upload,
-                                    size_t *upload_size, void **context);
-void exchange_on_completed(void *data, struct MHD_Connection *connection, void **context,
-                           enum MHD_RequestTerminationCode code);
+/* Waits for the route's answer, or for more of a stream. */
+void exchange_suspend(struct exchange *exchange);
+
+void exchange_drop_body(struct exchange *exchange);
 
 /* The connection's deadline has passed. */
 void exchange_expire(struct visitor *visitor);

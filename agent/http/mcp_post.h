@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "agent/http/server.h"
+#include "agent/http/exchange.h"
 
 /*
  * POST /mcp: answers with one message, or with a stream of messages. When the client goes away,

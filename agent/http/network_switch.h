@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "agent/http/server.h"
+#include "agent/http/exchange.h"
 
 /* GET /network/SANDBOX: {"sandbox", "enabled", "rules": as in the operation sandboxes} */
 void network_answer(struct exchange *exchange);

@@ -5,9 +5,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "agent/http/compat.h"
-#include "agent/http/reply.h"
-#include "agent/http/routes.h"
 #include "agent/http/v1.h"
 #include "agent/operations.h"
 #include "agent/problem.h"
@@ -105,7 +102,7 @@ static json_t *describe_route(const struct route *route)
 	return described;
 }
 
-static json_t *describe_paths(void)
+static json_t *describe_paths(const struct route *routes)
 {
 	json_t *paths = json_object();
 	char path[128], method[16];
@@ -132,19 +129,16 @@ static json_t *describe_paths(void)
 	return paths;
 }
 
-void openapi_answer(struct exchange *exchange)
+json_t *openapi_describe(const struct route *routes)
 {
 	json_t *schema = json_pack("{s:s, s:{s:o}, s:[s]}", "type", "object", "properties", "error",
 	                           fields_schema(problem_fields), "required", "error");
 
-	reply_json(
-		exchange, MHD_HTTP_OK,
-		json_pack(
-			"{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:{s:o}, s:{s:{s:s, s:s}}}, s:[{}, {s:[]}]}",
-			"openapi", "3.1.0", "info", "title", "Yett", "version", YETT_VERSION,
-			"description",
-			"Runs code and commands in sandboxes. A client of the Unix socket needs no token; over TCP it does.",
-			"paths", describe_paths(), "components", "schemas", "Problem", schema,
-			"securitySchemes", "token", "type", "http", "scheme", "bearer", "security",
-			"token"));
+	return json_pack(
+		"{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:{s:o}, s:{s:{s:s, s:s}}}, s:[{}, {s:[]}]}",
+		"openapi", "3.1.0", "info", "title", "Yett", "version", YETT_VERSION, "description",
+		"Runs code and commands in sandboxes. A client of the Unix socket needs no token; over TCP it does.",
+		"paths", describe_paths(routes), "components", "schemas", "Problem", schema,
+		"securitySchemes", "token", "type", "http", "scheme", "bearer", "security",
+		"token");
 }

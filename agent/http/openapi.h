@@ -6,6 +6,9 @@
  */
 #pragma once
 
-#include "agent/http/server.h"
+#include <jansson.h>
 
-void openapi_answer(struct exchange *exchange);
+#include "agent/http/exchange.h"
+
+/* `routes` ends with a row without a method. The caller owns the result. NULL: no memory. */
+json_t *openapi_describe(const struct route *routes);

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "agent/http/server.h"
+#include "agent/http/exchange.h"
 
 struct page {
 	const char *path, *type;

@@ -5,26 +5,8 @@
 #include <string.h>
 
 #include "agent/http/reply.h"
-#include "agent/http/routes.h"
+#include "agent/http/response.h"
 #include "agent/problem.h"
-
-/*
- * Headers of every response. The page may load, execute and connect to nothing but this server.
- * Trusted Types, of which it may create none, keep mistakes in its scripts from turning text into
- * elements or code. No page may frame ours, and no response is interpreted as another type than
- * declared. Nothing is cached, so that another user of the browser, or a browser with another
- * token, gets nothing from a cache.
- */
-static const char *const always[][2] = {
-	{"Content-Security-Policy",
-         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action "
-         "'none'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
-	{"X-Content-Type-Options", "nosniff"},
-	{"Referrer-Policy", "no-referrer"},
-	{"Cache-Control", "no-store"},
-	{"Cross-Origin-Resource-Policy", "same-origin"},
-	{"Cross-Origin-Opener-Policy", "same-origin"},
-};
 
 static const unsigned statuses[] = {
 	[CALL_SUCCEEDED] = MHD_HTTP_OK,
@@ -43,14 +25,6 @@ unsigned reply_status(enum yett_code code)
 	return statuses[call_outcome_of(code)];
 }
 
-void reply_finish(struct MHD_Response *response, const char *type)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
-		(void)MHD_add_response_header(response, always[i][0], always[i][1]);
-	if (type)
-		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-}
-
 /* Takes ownership of `text`; NULL: no memory. */
 static void answer_text(struct exchange *exchange, unsigned status, const char *type, char *text,
                         size_t length)
@@ -61,7 +35,7 @@ static void answer_text(struct exchange *exchange, unsigned status, const char *
 	if (!response)
 		free(text);
 	else
-		reply_finish(response, type);
+		response_finish(response, type);
 	exchange_answer(exchange, status, response);
 }
 
@@ -147,7 +121,7 @@ void reply_empty(struct exchange *exchange, unsigned status)
 		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
 
 	if (response)
-		reply_finish(response, NULL);
+		response_finish(response, NULL);
 	exchange_answer(exchange, status, response);
 }
 
@@ -157,7 +131,7 @@ void reply_page(struct exchange *exchange, const char *type, const void *bytes, 
 		length, (void *)(uintptr_t)bytes, MHD_RESPMEM_PERSISTENT);
 
 	if (response)
-		reply_finish(response, type);
+		response_finish(response, type);
 	exchange_answer(exchange, MHD_HTTP_OK, response);
 }
 
@@ -167,7 +141,7 @@ void reply_redirect(struct exchange *exchange, const char *path, const char *coo
 		MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
 
 	if (response) {
-		reply_finish(response, NULL);
+		response_finish(response, NULL);
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, path);
 		if (*cookie)
 			(void)MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Responses: JSON, texts, pages and errors, with the headers that every response has.
+ * Answers of routes: JSON, texts, pages and errors.
  *
  * Runs with the caller's privilege.
  */
@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "agent/call.h"
-#include "agent/http/server.h"
+#include "agent/http/exchange.h"
 
 /*
  * Responds with `value` as JSON. Takes ownership of `value`. NULL means that memory is short: the
@@ -64,6 +64,3 @@ void reply_call(struct exchange *exchange, const struct call *call);
 
 /* The HTTP status of an error code. */
 unsigned reply_status(enum yett_code code);
-
-/* Adds the headers that every response has. */
-void reply_finish(struct MHD_Response *response, const char *type);

@@ -7,11 +7,17 @@
 #include "agent/http/compat.h"
 #include "agent/http/openapi.h"
 #include "agent/http/pages.h"
+#include "agent/http/reply.h"
 #include "agent/http/routes.h"
 #include "agent/http/v1.h"
 
 static const char *const of_events[] = {"sandbox", "after", NULL};
 static const char stream[] = "text/event-stream";
+
+static void routes_answer_openapi(struct exchange *exchange)
+{
+	reply_json(exchange, MHD_HTTP_OK, openapi_describe(routes));
+}
 
 const struct route routes[] = {
 	{"POST", "/v1/*", 0, v1_operate, "Does an operation; its arguments are the body"},
@@ -21,7 +27,7 @@ const struct route routes[] = {
          stream, of_events},
 	{"GET", "/v1/executions/*/output", 0, v1_output, "The output of a program, as a stream",
          stream},
-	{"GET", "/openapi.json", 0, openapi_answer, "This description"},
+	{"GET", "/openapi.json", 0, routes_answer_openapi, "This description"},
 	{"POST", "/mcp", 0, mcp_post_answer,
          "A message of the Model Context Protocol; answered by a stream where there is more than the answer"},
 	{"POST", "/execute", ROUTE_PLAIN, compat_execute,

@@ -6,25 +6,7 @@
  */
 #pragma once
 
-#include "agent/http/server.h"
-
-enum route_flag {
-	ROUTE_OPEN = 1,  /* served also without the token: only to exchange `once` for the cookie */
-	ROUTE_PLAIN = 2, /* of the compatibility API, whose errors are plain text */
-};
-
-struct route {
-	const char *method; /* "GET" stands for HEAD, too */
-	/* "/status/" and a star, which matches any text without '/': the request's `rest`. */
-	const char *path;
-	uint32_t flags; /* bits of enum route_flag */
-	/* Answers at once, or arranges for a later answer. */
-	void (*answer)(struct exchange *exchange);
-	/* For OpenAPI: */
-	const char *summary;
-	const char *type;         /* content type of the answer; NULL: JSON */
-	const char *const *query; /* Names of query parameters; ends with NULL. NULL: none. */
-};
+#include "agent/http/exchange.h"
 
 /* Ends with a row without a method. */
 extern const struct route routes[];

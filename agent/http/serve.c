@@ -13,7 +13,7 @@
 
 #include "agent/front.h"
 #include "agent/event_log.h"
-#include "agent/http/server.h"
+#include "agent/http/acceptor.h"
 #include "agent/manager.h"
 #include "agent/mcp/mcp.h"
 
@@ -226,13 +226,13 @@ static int http_serve_begin(struct serve *serve, struct yett_error *error)
 	                                   .idle_exit_ms = (uint64_t)serve->idle_exit_s * 1000};
 	/* Ignore failures: without the helper there are no sandboxes to follow. */
 	(void)!event_log_follow_all(serve->agent, &ignored);
-	return server_new(serve->agent, &serve->entry, &serve->access, &settings, &serve->server,
-	                  error);
+	return acceptor_start(serve->agent, &serve->entry, &serve->access, &settings,
+	                      &serve->server, error);
 }
 
 static void http_serve_end(struct serve *serve)
 {
-	server_free(serve->server);
+	acceptor_stop(serve->server);
 	mcp_free(serve->mcp);
 	manager_free(serve->manager);
 	entry_close(&serve->entry);

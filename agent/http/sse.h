@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "agent/http/server.h"
+#include "agent/http/exchange.h"
 
 #define SSE_PENDING_MAX ((size_t)4 << 20) /* bytes that the client has not read */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/call.h"
+#include "agent/operations.h"
 #include "agent/execution.h"
 #include "agent/event_log.h"
 #include "agent/http/reply.h"
@@ -39,7 +39,7 @@ void v1_operate(struct exchange *exchange)
 
 	if (!arguments)
 		return;
-	call = call_begin(exchange->agent, exchange->rest, arguments, &options);
+	call = operations_begin(exchange->agent, exchange->rest, arguments, &options);
 	json_decref(arguments);
 	if (!call)
 		reply_refuse(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, YETT_E_OUT_OF_MEMORY,

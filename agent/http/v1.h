@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "agent/http/server.h"
+#include "agent/http/exchange.h"
 
 /*
  * POST /v1/OPERATION: the body has the arguments; the outcome determines the status. When the

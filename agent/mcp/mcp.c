@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of methods, and those that are not about tools or resources. See mcp.h. */
-#include "agent/mcp/mcp_stream.h"
+#include "agent/mcp/mcp_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

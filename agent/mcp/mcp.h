@@ -9,6 +9,7 @@
 #pragma once
 
 #include "agent/agent.h"
+#include "agent/mcp/mcp_revision.h"
 
 /* Bytes of a client's message; a longer message is refused. */
 #define MCP_MESSAGE_MAX (10u << 20)
@@ -73,19 +74,6 @@ void mcp_stream_receive(struct mcp_stream *stream, const char *text, size_t leng
 size_t mcp_stream_pending(const struct mcp_stream *stream);
 
 /* --- HTTP ------------------------------------------------------------------------------------- */
-
-/* The headers of a POST. NULL strings: header not sent. */
-struct mcp_headers {
-	const char *version; /* MCP-Protocol-Version */
-	const char *method;  /* Mcp-Method */
-	const char *name;    /* Mcp-Name */
-	const char *session; /* Mcp-Session-Id */
-	/*
-	 * The client sent Accept without text/event-stream or a wildcard: send nothing but the
-	 * answer.
-	 */
-	bool is_without_events;
-};
 
 /*
  * Processes a POST to the endpoint. The caller must have checked Origin, Host, token and

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a request, from its admission to its answer. See mcp_stream.h. */
-#include "agent/mcp/mcp_stream.h"
+/* The life of a request, from its admission to its answer. See mcp_parts.h. */
+#include "agent/mcp/mcp_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/mcp/mcp_id.h"
 #include "agent/mcp/mcp_revision.h"
+#include "agent/operations.h"
 
 static const struct mcp_method *find_method(const char *name, bool is_modern)
 {
@@ -202,7 +203,8 @@ void mcp_request_call(struct mcp_request *request, const char *operation, const 
 	                                     .data = request,
 	                                     .patience_ms = request->stream->mcp->patience_ms};
 
-	request->call = call_begin(request->stream->mcp->agent, operation, arguments, &options);
+	request->call =
+		operations_begin(request->stream->mcp->agent, operation, arguments, &options);
 	if (!request->call)
 		deliver(request, NULL, 0);
 }

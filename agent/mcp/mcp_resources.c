@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resources: files of sandboxes, yett://SANDBOX/PATH, and outputs of executions,
- * yett://run/ID/OUTPUT. See mcp_stream.h.
+ * yett://run/ID/OUTPUT. See mcp_parts.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/execution.h"
-#include "agent/mcp/mcp_stream.h"
+#include "agent/mcp/mcp_parts.h"
+#include "agent/operations.h"
 #include "agent/problem.h"
 
 #define SCHEME      "yett://"

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "agent/mcp/mcp.h"
 #include "agent/mcp/mcp_rpc.h"
 
 #define MCP_REVISION          "2026-07-28"
@@ -15,6 +14,19 @@
 #define MCP_META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define MCP_META_SERVER       "io.modelcontextprotocol/serverInfo"
 #define MCP_META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+
+/* The headers of a POST. NULL strings: header not sent. */
+struct mcp_headers {
+	const char *version; /* MCP-Protocol-Version */
+	const char *method;  /* Mcp-Method */
+	const char *name;    /* Mcp-Name */
+	const char *session; /* Mcp-Session-Id */
+	/*
+	 * The client sent Accept without text/event-stream or a wildcard: send nothing but the
+	 * answer.
+	 */
+	bool is_without_events;
+};
 
 /* The legacy revision that `initialize` negotiates: `asked` if it is supported, else the latest. */
 const char *mcp_revision_agree(const char *asked);

@@ -14,7 +14,7 @@
 #include "agent/front.h"
 #include "agent/mcp/mcp_id.h"
 #include "agent/mcp/mcp_output.h"
-#include "agent/mcp/mcp_stream.h"
+#include "agent/mcp/mcp_parts.h"
 #include "base/units_parse.h"
 
 #define READ_SIZE (64u << 10)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: receives messages and sends answers. See mcp.h. */
-#include "agent/mcp/mcp_stream.h"
+#include "agent/mcp/mcp_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

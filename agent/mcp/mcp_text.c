@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Formats answers as short texts for models. structuredContent has the complete answer. See
- * mcp_stream.h.
+ * mcp_parts.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/mcp/mcp_stream.h"
+#include "agent/mcp/mcp_parts.h"
 #include "agent/problem.h"
 
 static const char *text_in(const json_t *answer, const char *name)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offers the operations as tools. See mcp_stream.h. */
-#include "agent/mcp/mcp_stream.h"
+/* Offers the operations as tools. See mcp_parts.h. */
+#include "agent/mcp/mcp_parts.h"
+#include "agent/operations.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,17 +9,5 @@
 
 #include "agent/call.h"
 
-/*
- * The request fields and the begin function of the operation run_code, which answers with
- * execution_fields.
- */
-extern const struct field runner_asked[];
+/* The begin function of the operation run_code, which answers with execution_fields. */
 void runner_begin(struct call *call);
-
-/*
- * For documents: the languages, [{"name", "aliases", "package", "image", "file", "compiled",
- * "kept"}], and the findings of the validator, [{"language", "rule", "severity", "text",
- * "example"}]. The caller owns both.
- */
-json_t *runner_list_languages(void);
-json_t *runner_list_findings(void);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/runner/runner.h"
 #include "agent/runner/validate.h"
 #include "agent/sandbox_request.h"
 

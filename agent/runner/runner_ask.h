@@ -9,6 +9,9 @@
 #include "agent/op.h"
 #include "agent/runner/bundle.h"
 
+/* The request fields. */
+extern const struct field runner_asked[];
+
 enum runner_mode {
 	RUNNER_FRESH = 0,  /* a new process */
 	RUNNER_KEPT = 1,   /* in the driver that keeps the language's state in the sandbox */
@@ -33,3 +36,11 @@ _must_check_ int runner_ask_read(const struct call *call, struct runner_ask *ret
 
 /* Releases what the request holds. */
 void runner_ask_clear(struct runner_ask *ask);
+
+/*
+ * For documents: the languages, [{"name", "aliases", "package", "image", "file", "compiled",
+ * "kept"}], and the findings of the validator, [{"language", "rule", "severity", "text",
+ * "example"}]. The caller owns both.
+ */
+json_t *runner_list_languages(void);
+json_t *runner_list_findings(void);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "agent/call.h"
+#include "agent/operations.h"
 #include "agent/front.h"
 #include "agent/problem.h"
-#include "agent/runner/runner.h"
+#include "agent/runner/runner_ask.h"
 
 #define INPUT_MAX (10 << 20)
 #define READ_SIZE (64u << 10)
@@ -142,9 +142,9 @@ static void tool_ask(struct tool *tool, const char *text, size_t length)
 		                "operation: this is missing; yett tool --list has their names");
 		tool_refuse(tool, &error);
 	} else {
-		tool->call = call_begin(tool->agent,
-		                        tool->operation ? tool->operation : json_string_value(name),
-		                        request, &how);
+		tool->call = operations_begin(
+			tool->agent, tool->operation ? tool->operation : json_string_value(name),
+			request, &how);
 		(void)sigprocmask(SIG_BLOCK, &tool->signals, NULL);
 		while (tool->call && !tool->signal &&
 		       sd_event_run(tool->agent->loop, UINT64_MAX) >= 0)

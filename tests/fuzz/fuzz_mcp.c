@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent_new.h"
 #include "agent/mcp/mcp.h"
 
 #define TURNS_MAX 1000 /* of the loop, for one input */

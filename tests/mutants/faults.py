@@ -275,7 +275,7 @@ FAULTS = (
           'A model writes where copies were given.', ('hostile-agent:Model',)),
     Fault('a-model-shares-what-is-guarded', 'agent/bounds.c', 'if (r != 0 || guard <= named)', 'if (r != 0 || guard >= named)',
           'A model shares keys in a directory that was given.', ('hostile-agent:Model',)),
-    Fault('a-body-has-no-bound', 'agent/http/exchange.c', 'exchange->body_length + length > EXCHANGE_BODY_MAX)', 'length > EXCHANGE_BODY_MAX)',
+    Fault('a-body-has-no-bound', 'agent/http/receiver.c', 'exchange->body_length + length > EXCHANGE_BODY_MAX)', 'length > EXCHANGE_BODY_MAX)',
           'A request with chunks takes all memory of yett-agent.', ('system-serve:Bounds', 'hostile-agent')),
     Fault('a-quota-of-records-does-not-bind', 'programs/audit/quota.c', 'bytes > quota->max_bytes - *taken', 'bytes > quota->max_bytes - 0 * *taken',
           'One user fills the audit log.', ('unit-audit', 'system-audit_program')),
