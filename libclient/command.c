@@ -201,7 +201,7 @@ int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error
 	 */
 	for (int i = 0; r == 0 && i < DISPATCH_MAX; i++)
 		r = command_turn(sandbox, channel_deadline(0), error);
-	operation_step_all(sandbox);
+	operation_step_all(&sandbox->operations);
 	return r == -EAGAIN ? 0 : r;
 }
 

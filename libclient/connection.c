@@ -14,7 +14,6 @@
 
 #include "libclient/discard.h"
 #include "base/failure.h"
-#include "libclient/sandbox.h"
 
 #define HELPER_END_TIMEOUT_MS 10000
 
@@ -141,9 +140,10 @@ static int find_request(struct yett_connection *connection, struct connection_re
 		                         "the helper answered request %llu, which was not made",
 		                         (unsigned long long)sequence);
 	*ret_request = NULL;
-	for (struct yett_sandbox *s = connection->sandboxes; s && !*ret_request; s = s->next)
-		if (s->request.sequence == sequence)
-			*ret_request = &s->request;
+	for (struct connection_request *at = connection->requests; at && !*ret_request;
+	     at = at->next)
+		if (at->sequence == sequence)
+			*ret_request = at;
 	return 0;
 }
 
@@ -353,13 +353,13 @@ static int libclient_connection_over(struct yett_connection *connection, int r,
 	if (r == YETT_E_NOT_RUNNING)
 		r = error_set(&connection->channel->failure, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
 		              "the helper closed the connection");
-	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next) {
-		if (s->request.state == CONNECTION_ASKED) {
-			s->request.error = connection->channel->failure;
-			s->request.state = CONNECTION_REFUSED;
-		} else if (s->request.state == CONNECTION_ANSWERED) {
-			s->request.ended = YETT_ENDED_HELPER;
-			s->request.state = CONNECTION_ENDED;
+	for (struct connection_request *at = connection->requests; at; at = at->next) {
+		if (at->state == CONNECTION_ASKED) {
+			at->error = connection->channel->failure;
+			at->state = CONNECTION_REFUSED;
+		} else if (at->state == CONNECTION_ANSWERED) {
+			at->ended = YETT_ENDED_HELPER;
+			at->state = CONNECTION_ENDED;
 		}
 	}
 	if (error)
@@ -473,13 +473,13 @@ void yett_connection_close(struct yett_connection *connection)
 {
 	if (!connection)
 		return;
-	for (struct yett_sandbox *s = connection->sandboxes, *next; s; s = next) {
-		next = s->next;
-		s->next = NULL;
-		s->connection = NULL;
-		if (s->request.state != CONNECTION_ENDED)
-			s->request.ended = YETT_ENDED_CLOSED;
-		s->request.state = CONNECTION_ENDED;
+	for (struct connection_request *at = connection->requests, *next; at; at = next) {
+		next = at->next;
+		at->next = NULL;
+		at->connection = NULL;
+		if (at->state != CONNECTION_ENDED)
+			at->ended = YETT_ENDED_CLOSED;
+		at->state = CONNECTION_ENDED;
 	}
 	channel_free(connection->channel);
 	wait_for_helper(connection);

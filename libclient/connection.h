@@ -3,7 +3,7 @@
  * The connection to the helper, and the requests that wait for answers on it.
  *
  * Shared by the files of libclient; runs with the caller's privilege. `lock` protects everything
- * here and the `request` member of each sandbox, so that sandboxes of one connection can belong to
+ * here, each struct connection_request included, so that sandboxes of one connection can belong to
  * different threads. No thread holds the lock while it waits for an answer. One of the waiting
  * threads polls the socket and distributes what arrives; the others wait for that thread.
  */
@@ -32,7 +32,7 @@ struct yett_connection {
 	bool is_agent; /* YETT_CONNECT_AGENT was set */
 	/* `signer` is a throwaway key, used because the caller has none: see need_signer(). */
 	bool is_passing_signer;
-	struct yett_sandbox *sandboxes;
+	struct connection_request *requests;
 };
 
 /* The kind of answer that a request expects. */
@@ -54,8 +54,13 @@ enum connection_state {
 	CONNECTION_ENDED
 };
 
-/* The part of a sandbox that the connection writes, under its lock. */
+/*
+ * A request, and what the connection hears about the sandbox that it made or attached to. A member
+ * of struct yett_sandbox; the connection writes it, under its lock.
+ */
 struct connection_request {
+	struct yett_connection *connection; /* NULL once the connection was closed */
+	struct connection_request *next;    /* in the connection's list */
 	uint64_t sequence;
 	enum connection_state state;
 	enum connection_wanted wanted;

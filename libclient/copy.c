@@ -24,6 +24,7 @@
 
 struct copy {
 	struct yett_operation base; /* must be the first member */
+	struct yett_sandbox *sandbox;
 	struct worker inside, outside;
 	struct worker *reader, *writer; /* `reader` packs the archive, `writer` unpacks it */
 	char *host_path;                /* owned */
@@ -54,7 +55,7 @@ static void libclient_copy_wait_for(struct yett_operation *base, deadline_ms dea
 	struct copy *copy = (struct copy *)base;
 
 	/* worker_end() zeroes a worker that has failed, and worker_wait() needs the sandbox. */
-	copy->outside.sandbox = copy->inside.sandbox = base->sandbox;
+	copy->outside.sandbox = copy->inside.sandbox = copy->sandbox;
 	worker_wait((struct worker *const[]){&copy->outside, &copy->inside}, 2, deadline);
 }
 
@@ -307,7 +308,8 @@ static int libclient_copy_begin(struct yett_sandbox *sandbox, bool is_in, const 
 	if (r)
 		return r;
 	base->deadline = copy->whole;
-	operation_add(base, sandbox);
+	copy->sandbox = sandbox;
+	operation_add(base, &sandbox->operations);
 	*ret_operation = steal_ptr(&base);
 	return 0;
 }

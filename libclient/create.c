@@ -373,7 +373,7 @@ static int keep_request(struct creation *creation, const struct message *message
 static int explain_kept(struct creation *creation, int r, struct yett_error *error)
 {
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
-	struct yett_connection *connection = creation->asked->connection;
+	struct yett_connection *connection = creation->asked->request.connection;
 
 	if (!message || message_decode(MESSAGE_CREATE, creation->body, creation->body_length,
 	                               message, NULL) != 0)
@@ -392,7 +392,7 @@ static int explain_kept(struct creation *creation, int r, struct yett_error *err
 /* Requests the sandbox again, with the directory at /mnt/memory that the profile requires. */
 static int ask_again(struct creation *creation, struct yett_error *error)
 {
-	struct yett_connection *connection = creation->asked->connection;
+	struct yett_connection *connection = creation->asked->request.connection;
 	struct yett_sandbox *again = sandbox_new(CONNECTION_SANDBOX);
 	char memory[KEYFILE_PATH_SIZE];
 	int r = create_make_memory(memory, error);
@@ -403,7 +403,7 @@ static int ask_again(struct creation *creation, struct yett_error *error)
 	again->outlives = creation->asked->outlives;
 	sandbox_free(creation->asked);
 	creation->asked = again;
-	creation->asked->connection = connection;
+	creation->asked->request.connection = connection;
 	if (r == 0 && message_decode(MESSAGE_CREATE, creation->body, creation->body_length,
 	                             &connection->channel->message, NULL) != 0)
 		r = create_no_memory(error);
@@ -422,7 +422,7 @@ static int ask_again(struct creation *creation, struct yett_error *error)
 static int step_creation(struct yett_operation *base, struct yett_error *error)
 {
 	struct creation *creation = (struct creation *)base;
-	struct yett_connection *connection = creation->asked->connection;
+	struct yett_connection *connection = creation->asked->request.connection;
 	int r;
 
 	if (!connection)
@@ -449,7 +449,7 @@ static int step_creation(struct yett_operation *base, struct yett_error *error)
 
 static void wait_for_creation(struct yett_operation *base, deadline_ms deadline)
 {
-	struct yett_connection *connection = ((struct creation *)base)->asked->connection;
+	struct yett_connection *connection = ((struct creation *)base)->asked->request.connection;
 
 	if (connection) {
 		CONNECTION_LOCKED(connection);
@@ -461,8 +461,8 @@ static void end_creation(struct yett_operation *base)
 {
 	struct creation *creation = (struct creation *)base;
 
-	if (creation->asked && creation->asked->connection) {
-		CONNECTION_LOCKED(creation->asked->connection);
+	if (creation->asked && creation->asked->request.connection) {
+		CONNECTION_LOCKED(creation->asked->request.connection);
 		sandbox_forget(creation->asked);
 	}
 	sandbox_freep(&creation->asked);

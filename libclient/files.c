@@ -124,7 +124,7 @@ static int send_it(struct yett_sandbox *sandbox, struct file_call *call,
 	if (r)
 		return r;
 	base->deadline = channel_deadline(WORKER_TIMEOUT_MS);
-	operation_add(base, sandbox);
+	operation_add(base, &sandbox->operations);
 	*ret_operation = steal_ptr(&base);
 	return 0;
 }

@@ -9,7 +9,11 @@
 #pragma once
 
 #include "base/error.h"
-#include "libclient/signer.h"
+#include "libclient/yett.h"
+
+#define KEY_PRIVATE_PREFIX "yett-ed25519-private-v1 "
+#define KEY_PUBLIC_PREFIX  "ed25519 "
+#define KEY_SEED_SIZE      32
 
 #define KEYFILE_PATH_SIZE 4096
 

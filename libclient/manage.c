@@ -76,10 +76,10 @@ int manage_done(struct yett_connection *connection, enum manage_action action,
 	 * The helper also reports the new state, but the report may arrive later. Update the
 	 * handles of this sandbox now.
 	 */
-	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next)
+	for (struct connection_request *at = connection->requests; at; at = at->next)
 		if ((action == MANAGE_PAUSE || action == MANAGE_RESUME) &&
-		    strcmp(s->info.id, sandbox->request.info.id) == 0)
-			s->request.sandbox_state =
+		    strcmp(at->info.id, sandbox->request.info.id) == 0)
+			at->sandbox_state =
 				action == MANAGE_PAUSE ? YETT_STATE_PAUSED : YETT_STATE_RUNNING;
 	return 0;
 }

@@ -11,22 +11,22 @@ void *operation_new(const struct operation_kind *kind, size_t size)
 	return operation;
 }
 
-void operation_add(struct yett_operation *operation, struct yett_sandbox *sandbox)
+void operation_add(struct yett_operation *operation, struct operation_list *list)
 {
-	operation->sandbox = sandbox;
-	operation->next = sandbox->operations;
-	sandbox->operations = operation;
+	operation->list = list;
+	operation->next = list->first;
+	list->first = operation;
 }
 
 static void operation_leave(struct yett_operation *operation)
 {
-	struct yett_operation **at = operation->sandbox ? &operation->sandbox->operations : NULL;
+	struct yett_operation **at = operation->list ? &operation->list->first : NULL;
 
 	while (at && *at != operation)
 		at = &(*at)->next;
 	if (at)
 		*at = operation->next;
-	operation->sandbox = NULL;
+	operation->list = NULL;
 	operation->next = NULL;
 }
 
@@ -59,30 +59,30 @@ static void operation_step(struct yett_operation *operation)
  * Returns an operation that was not stepped in this turn. Callbacks can begin and free operations,
  * so each call searches the list from its start.
  */
-static struct yett_operation *operation_next_of(const struct yett_sandbox *sandbox, uint64_t turn)
+static struct yett_operation *operation_next_of(const struct operation_list *list, uint64_t turn)
 {
-	for (struct yett_operation *o = sandbox->operations; o; o = o->next)
+	for (struct yett_operation *o = list->first; o; o = o->next)
 		if (o->turn < turn && !o->is_stepping)
 			return o;
 	return NULL;
 }
 
-void operation_step_all(struct yett_sandbox *sandbox)
+void operation_step_all(struct operation_list *list)
 {
-	uint64_t turn = ++sandbox->operations_turn;
+	uint64_t turn = ++list->turn;
 	struct yett_operation *operation;
 
-	while ((operation = operation_next_of(sandbox, turn))) {
+	while ((operation = operation_next_of(list, turn))) {
 		operation->turn = turn;
 		operation_step(operation);
 	}
 }
 
-void operation_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why)
+void operation_fail_all(struct operation_list *list, const struct yett_error *why)
 {
-	while (sandbox->operations) {
-		sandbox->operations->error = *why;
-		be_over(sandbox->operations, (int)why->code);
+	while (list->first) {
+		list->first->error = *why;
+		be_over(list->first, (int)why->code);
 	}
 }
 

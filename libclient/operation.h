@@ -8,7 +8,9 @@
  */
 #pragma once
 
-#include "libclient/sandbox.h"
+#include "base/error.h"
+#include "libclient/channel.h"
+#include "libclient/yett.h"
 
 struct operation_kind {
 	/*
@@ -22,10 +24,15 @@ struct operation_kind {
 	void (*end)(struct yett_operation *operation);
 };
 
+/* The operations that dispatching a sandbox continues. */
+struct operation_list {
+	struct yett_operation *first;
+	uint64_t turn;
+};
+
 struct yett_operation {
 	const struct operation_kind *kind;
-	/* The sandbox whose list contains the operation; NULL: it is in no list. */
-	struct yett_sandbox *sandbox;
+	struct operation_list *list; /* NULL: it is in no list */
 	struct yett_operation *next;
 	/*
 	 * is_stepping: `step` or `wait` is running; a callback may dispatch, which must not step
@@ -51,14 +58,14 @@ struct yett_operation {
 void *operation_new(const struct operation_kind *kind, size_t size);
 
 /*
- * operation_add() puts the operation into the sandbox's list, so that dispatching the sandbox
- * continues it. operation_step_all() continues all operations of the sandbox.
+ * operation_add() puts the operation into the list of a sandbox, so that dispatching the sandbox
+ * continues it. operation_step_all() continues all operations of the list.
  */
-void operation_add(struct yett_operation *operation, struct yett_sandbox *sandbox);
-void operation_step_all(struct yett_sandbox *sandbox);
+void operation_add(struct yett_operation *operation, struct operation_list *list);
+void operation_step_all(struct operation_list *list);
 
-/* Ends all operations of the sandbox with the error `why`. */
-void operation_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why);
+/* Ends all operations of the list with the error `why`. */
+void operation_fail_all(struct operation_list *list, const struct yett_error *why);
 
 /*
  * For the blocking functions: `r` is the result of beginning *operation. Returns `r` if that is not

@@ -109,25 +109,25 @@ static int ask_policy(struct yett_sandbox *of, const char *path, const struct ne
 
 	if (!request)
 		return relay_no_memory(error);
-	if (!of->connection)
+	if (!of->request.connection)
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
 		                 "the connection that the sandbox was asked for on is closed");
-	CONNECTION_LOCKED(of->connection);
-	if (of->connection->channel->failure.code) {
+	CONNECTION_LOCKED(of->request.connection);
+	if (of->request.connection->channel->failure.code) {
 		if (error)
-			*error = of->connection->channel->failure;
-		return (int)of->connection->channel->failure.code;
+			*error = of->request.connection->channel->failure;
+		return (int)of->request.connection->channel->failure.code;
 	}
-	relay = &channel_prepare(of->connection->channel, MESSAGE_RELAY)->body.relay;
-	r = channel_put_text(of->connection->channel, of->info.profile, MESSAGE_NAME_MAX,
+	relay = &channel_prepare(of->request.connection->channel, MESSAGE_RELAY)->body.relay;
+	r = channel_put_text(of->request.connection->channel, of->info.profile, MESSAGE_NAME_MAX,
 	                     "the profile", &relay->profile, error);
 	if (r == 0)
-		r = channel_put_text(of->connection->channel, path, MESSAGE_PATH_MAX,
+		r = channel_put_text(of->request.connection->channel, path, MESSAGE_PATH_MAX,
 		                     "the path of the socket", &relay->socket, error);
 	memcpy(relay->address, address->bytes, sizeof relay->address);
 	relay->port = port;
 	if (r == 0)
-		r = sandbox_request(of->connection, NULL, 0, request, error);
+		r = sandbox_request(of->request.connection, NULL, 0, request, error);
 	if (r == 0)
 		sandbox_forget(request);
 	return r;

@@ -86,13 +86,13 @@ static int send_signed(struct yett_connection *connection, const int *fds, size_
 
 void sandbox_forget(struct yett_sandbox *sandbox)
 {
-	struct yett_sandbox **at = &sandbox->connection->sandboxes;
+	struct connection_request **at = &sandbox->request.connection->requests;
 
-	while (*at && *at != sandbox)
+	while (*at && *at != &sandbox->request)
 		at = &(*at)->next;
 	if (*at)
-		*at = sandbox->next;
-	sandbox->next = NULL;
+		*at = sandbox->request.next;
+	sandbox->request.next = NULL;
 }
 
 int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count,
@@ -106,9 +106,9 @@ int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_c
 		return r;
 	sandbox->request.sequence = connection->channel->sequence;
 	sandbox->request.sandbox_state = YETT_STATE_RUNNING;
-	sandbox->connection = connection;
-	sandbox->next = connection->sandboxes;
-	connection->sandboxes = sandbox;
+	sandbox->request.connection = connection;
+	sandbox->request.next = connection->requests;
+	connection->requests = &sandbox->request;
 	return 0;
 }
 
@@ -117,7 +117,7 @@ int sandbox_finish(struct yett_sandbox *sandbox, deadline_ms deadline, struct ye
 	int r = 0;
 
 	while (r == 0 && sandbox->request.state == CONNECTION_ASKED)
-		r = connection_step(sandbox->connection, deadline, error);
+		r = connection_step(sandbox->request.connection, deadline, error);
 	if (sandbox->request.state == CONNECTION_ANSWERED)
 		return 0;
 	sandbox_forget(sandbox);

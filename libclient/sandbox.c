@@ -2,7 +2,6 @@
 /* See sandbox.h, and "sandbox" in yett.h: makes handles of sandboxes, and ends sandboxes. */
 #include "libclient/discard.h"
 #include "base/failure.h"
-#include "libclient/operation.h"
 #include "libclient/sandbox.h"
 
 #include <fcntl.h>
@@ -105,24 +104,24 @@ const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox 
 /* Handles messages of the helper until this sandbox has ended or the deadline has passed. */
 static int wait_ended(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
 {
-	CONNECTION_LOCKED(sandbox->connection);
+	CONNECTION_LOCKED(sandbox->request.connection);
 	int r = 0;
 
 	while (r == 0 && sandbox->request.state != CONNECTION_ENDED)
-		r = connection_step(sandbox->connection, deadline, error);
+		r = connection_step(sandbox->request.connection, deadline, error);
 	return sandbox->request.state == CONNECTION_ENDED ? 0 : r;
 }
 
 enum yett_ended yett_sandbox_ended(struct yett_sandbox *sandbox)
 {
-	if (sandbox->connection)
+	if (sandbox->request.connection)
 		(void)wait_ended(sandbox, channel_deadline(0), NULL);
 	return sandbox->request.ended;
 }
 
 int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error)
 {
-	if (sandbox->connection)
+	if (sandbox->request.connection)
 		(void)wait_ended(sandbox, channel_deadline(WHY_ENDED_TIMEOUT_MS), NULL);
 	switch (sandbox->request.ended) {
 	case YETT_ENDED_OUT_OF_MEMORY:
@@ -168,7 +167,7 @@ enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox)
 
 bool sandbox_is_paused(struct yett_sandbox *sandbox)
 {
-	struct yett_connection *connection = sandbox->connection;
+	struct yett_connection *connection = sandbox->request.connection;
 	bool is_paused;
 
 	if (!connection || pthread_mutex_trylock(&connection->lock) != 0)
@@ -188,7 +187,7 @@ static void sandbox_let_go(struct yett_sandbox *sandbox, const char *why)
 	(void)error_set(&closed, YETT_E_NOT_RUNNING, YETT_R_NONE, "%s", why);
 	if (!sandbox->channel->failure.code)
 		sandbox->channel->failure = closed;
-	operation_fail_all(sandbox, &closed);
+	operation_fail_all(&sandbox->operations, &closed);
 	command_fail_all(sandbox, &closed);
 	for (struct yett_command *c = sandbox->commands, *next; c; c = next) {
 		next = c->next;
@@ -208,7 +207,7 @@ static int confirm_end(struct yett_sandbox *sandbox, struct yett_error *error)
 	bool is_broken = sandbox->channel->failure.code == YETT_E_PROTOCOL;
 	int r = wait_ended(sandbox,
 	                   channel_deadline(is_broken ? WHY_ENDED_TIMEOUT_MS
-	                                              : sandbox->connection->timeout_ms),
+	                                              : sandbox->request.connection->timeout_ms),
 	                   error);
 
 	return r == -EAGAIN ? error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
@@ -218,8 +217,8 @@ static int confirm_end(struct yett_sandbox *sandbox, struct yett_error *error)
 
 static void remove_handle(struct yett_sandbox *sandbox)
 {
-	if (sandbox->connection) {
-		CONNECTION_LOCKED(sandbox->connection);
+	if (sandbox->request.connection) {
+		CONNECTION_LOCKED(sandbox->request.connection);
 		sandbox_forget(sandbox);
 	}
 	sandbox_free(sandbox);
@@ -236,12 +235,13 @@ int yett_sandbox_end(struct yett_sandbox *sandbox, struct yett_error *error)
 		                 "the connection of the sandbox is closed, so that only "
 		                 "yett_sandbox_end_by_id() can end the sandbox");
 	/* End of file on the channel ends a sandbox, unless `outlives` is set. */
-	if (sandbox->outlives && sandbox->connection &&
+	if (sandbox->outlives && sandbox->request.connection &&
 	    yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
-		r = manage_done(sandbox->connection, MANAGE_DESTROY, sandbox->info.id, error);
+		r = manage_done(sandbox->request.connection, MANAGE_DESTROY, sandbox->info.id,
+		                error);
 	sandbox_let_go(sandbox, "the sandbox was ended before the command");
 	/* YETT_E_NOT_FOUND: the sandbox has just ended by itself. */
-	if (sandbox->connection && (r == 0 || r == YETT_E_NOT_FOUND))
+	if (sandbox->request.connection && (r == 0 || r == YETT_E_NOT_FOUND))
 		r = confirm_end(sandbox, error);
 	return r;
 }
@@ -252,8 +252,8 @@ void yett_sandbox_close(struct yett_sandbox *sandbox)
 		return;
 	sandbox_let_go(sandbox, "the sandbox was closed before the command ended");
 	/* Otherwise the connection would keep the sandbox attached until the connection ends. */
-	if (sandbox->outlives && sandbox->connection &&
+	if (sandbox->outlives && sandbox->request.connection &&
 	    yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
-		manage_let_go(sandbox->connection, sandbox->info.id);
+		manage_let_go(sandbox->request.connection, sandbox->info.id);
 	remove_handle(sandbox);
 }

@@ -9,12 +9,11 @@
 
 #include "libclient/connection.h"
 #include "libclient/memory.h"
+#include "libclient/operation.h"
 
 struct yett_sandbox {
-	struct yett_connection *connection; /* NULL once the connection was closed */
-	struct yett_sandbox *next;          /* in the connection's list, under its lock */
-	struct connection_request request;  /* under the connection's lock */
-	struct channel *channel;            /* the exec channel to init */
+	struct connection_request request; /* under the connection's lock */
+	struct channel *channel;           /* the exec channel to init */
 	struct yett_sandbox_info info;
 	char *directory; /* where its commands start; owned; NULL: "/" */
 	/* Closing its channel does not end it, because it lingers or the handle was attached. */
@@ -23,9 +22,7 @@ struct yett_sandbox {
 	struct ask *asks; /* queries that wait for their answers, the innermost first */
 	int events;       /* epoll(7) of the channel and the streams of commands */
 	uint64_t streams_turn;
-	/* The operations that dispatching the sandbox continues. */
-	struct yett_operation *operations;
-	uint64_t operations_turn;
+	struct operation_list operations;
 	mode_t umask; /* of the program, when the sandbox was requested */
 	/* Sealed memfd with yett-files, open for reading; -1 until it is needed. */
 	int files_program;

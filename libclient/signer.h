@@ -8,11 +8,8 @@
 #pragma once
 
 #include "base/error.h"
+#include "libclient/keyfile.h"
 #include "libclient/yett.h"
-
-#define KEY_PRIVATE_PREFIX "yett-ed25519-private-v1 "
-#define KEY_PUBLIC_PREFIX  "ed25519 "
-#define KEY_SEED_SIZE      32
 
 struct yett_signer {
 	uint8_t public_key[YETT_KEY_SIZE];

@@ -12,6 +12,7 @@
 #include <sodium.h>
 
 #include "libclient/keyfile.h"
+#include "libclient/signer.h"
 
 static char directory[64];
 
