@@ -72,7 +72,13 @@ void error_rest(struct yett_error *error, const struct error_rule *rule)
 	(void)error, (void)rule;
 }
 
-const char *authorize_section(const struct policy_grant *grant)
+const char *refuse_key_name(enum policy_key key)
+{
+	(void)key;
+	return "";
+}
+
+const char *refuse_section(const struct policy_grant *grant)
 {
 	return grant->is_ceiling ? "ceiling" : "grant";
 }

@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     "workspace/diff": ["base/", "helper/privilege/lockdown.h"],
     "programs/net": ["base/", "protocol/", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
     "programs/decide/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/plan/admit.h", "helper/setup/making.h", "programs/decide/decider/authorize.h", "programs/decide/decider/intersect.h", "programs/decide/decider/key_text.h",
-                         "programs/decide/decider/plan_name.h", "programs/decide/decider/planning.h", "programs/decide/decider/refuse_plan.h", "programs/decide/decider/rules.h", "programs/decide/reader/own_keys.h"],
+                         "programs/decide/decider/plan_name.h", "programs/decide/decider/planning.h", "programs/decide/decider/refuse.h", "programs/decide/decider/refuse_plan.h", "programs/decide/decider/rules.h", "programs/decide/reader/own_keys.h"],
     "programs/inside/files": ["base/", "protocol/"],
     "programs/inside/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/decide/decider/plan_add.h", "programs/decide/decider/plan_name.h", "programs/net/egress.h",
                       "programs/net/ruleset.h"],
@@ -50,7 +50,7 @@ MAY_INCLUDE = {
 # Pure functions: nothing that opens, reads, writes, waits or asks the kernel. stdio.h is for text in memory only; the
 # object files are looked at for that.
 PURE = ["helper/plan/admit.c", "helper/plan/admit.h", "helper/plan/plan.c", "helper/plan/plan.h", "helper/policy/path.c", "programs/decide/decider/asked.c", "programs/decide/decider/asked.h", "programs/decide/decider/authorize.c",
-        "programs/decide/decider/authorize.h", "programs/decide/decider/fit.c", "programs/decide/decider/fit.h", "programs/decide/decider/intersect.c", "programs/decide/decider/intersect.h", "programs/decide/decider/key_text.c", "programs/decide/decider/key_text.h",
+        "programs/decide/decider/authorize.h", "programs/decide/decider/decision.h", "programs/decide/decider/fit.c", "programs/decide/decider/fit.h", "programs/decide/decider/intersect.c", "programs/decide/decider/intersect.h", "programs/decide/decider/key_text.c", "programs/decide/decider/key_text.h",
         "programs/decide/decider/plan_add.c", "programs/decide/decider/plan_add.h", "programs/decide/decider/plan_name.c", "programs/decide/decider/plan_name.h", "programs/decide/decider/planning.c", "programs/decide/decider/planning.h", "programs/decide/decider/refuse.c", "programs/decide/decider/refuse.h", "programs/decide/decider/refuse_plan.c", "programs/decide/decider/refuse_plan.h", "programs/decide/decider/rules.c", "programs/decide/decider/rules.h", "programs/decide/policy/target.c", "programs/decide/policy/target.h"]
 IO_HEADER = re.compile(r"^(unistd|fcntl|poll|sched|signal|dirent|spawn|pwd|grp|netdb|syslog|pthread|ftw|glob)\.h$"
                        r"|^sys/(?!types\.h)|^linux/(?!capability\.h)|^net|^arpa/")

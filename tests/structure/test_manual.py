@@ -181,10 +181,11 @@ class Policy(unittest.TestCase):
         self.assertEqual((list(keys("ceiling_keys"))[0], list(keys("ceiling_keys"))[-1]), ("users", "max_requests"))
 
     def test_the_rule_of_every_number_is_described_as_the_table_has_it(self):
-        rows = re.findall(r'\[POLICY_(?:LIMIT|KEY)_\w+\] = (?:LIMIT\("(\w+)"|\{ROW\("(\w+)", (\w+),)', read("programs/decide/decider/intersect.c"))
+        rows = re.findall(r'\[(POLICY_(?:LIMIT|KEY)_\w+)\] = (?:LIMIT\(|\{ROW\((\w+),)', read("programs/decide/decider/intersect.c"))
+        names = dict(re.findall(r'\[(POLICY_(?:LIMIT|KEY)_\w+)\] = "(\w+)"', read("programs/decide/decider/refuse.c")))
         rules = {}
-        for limit, number, rule in rows:
-            rules.setdefault(rule or "ASKED", []).append(limit or number)
+        for key, rule in rows:
+            rules.setdefault(rule or "ASKED", []).append(names[key])
         titles = {"ASKED": "What is asked", "TIME": "The times of a command", "LINGER": "Lingering", "DISK": "The disks", "USER": "All of a user"}
         told = dict(re.findall(r"(?m)^       ([A-Z][a-z ]+): ([a-z_, ]+)$", section(page("yett.conf.5"), "WHICH BOUND COUNTS")))
         self.assertEqual(told, {titles[rule]: ", ".join(names) for rule, names in rules.items()})

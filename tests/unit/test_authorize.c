@@ -2,6 +2,7 @@
 /* What of a request the policy allows, and how a refusal reads. */
 #include "base/net_rule_parse.h"
 #include "helper/plan/admit.h"
+#include "programs/decide/decider/refuse.h"
 #include "tests/unit/decide.h"
 
 #define PROFILES \
@@ -242,8 +243,7 @@ static void a_ceiling_bounds_and_gives_nothing(void **state)
 	assert_int_equal(d->plan.sandboxes_max, 3);
 	assert_int_equal(d->decision.bounds[POLICY_KEY_CREATIONS].most, 7);
 	assert_int_equal(d->decision.bounds[POLICY_KEY_REQUESTS].most, 100);
-	assert_string_equal(authorize_section(d->decision.bounds[POLICY_KEY_SANDBOXES].by),
-	                    "ceiling");
+	assert_string_equal(refuse_section(d->decision.bounds[POLICY_KEY_SANDBOXES].by), "ceiling");
 	assert_string_equal(plan_text(&d->plan, d->plan.steps[PLAN_SLOT].target), "ceiling");
 	assert_string_equal(plan_text(&d->plan, d->plan.steps[PLAN_SLOT].source), "some");
 	decide_policy(d, PROFILES "ceiling \"c\" { users = {\"1000\"} }\n");

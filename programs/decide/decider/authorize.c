@@ -90,11 +90,6 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 	return choice;
 }
 
-const char *authorize_section(const struct policy_grant *grant)
-{
-	return grant->is_ceiling ? "ceiling" : "grant";
-}
-
 bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 {
 	for (const struct policy_grant *grant = NULL; (grant = admit_next(policy, peer, grant));)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection of a client, as the parts of the decider share it: connection.c serves the client,
- * sandboxes.c the supervisors of its sandboxes, streams.c its event streams. Runs without
- * privilege.
+ * One connection of a client, as the parts of the decider share it, and the answers to the client.
+ * requests.c serves the client, sandboxes.c the supervisors of its sandboxes, streams.c its event
+ * streams. Runs without privilege.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct connection {
 	struct peer peer;
 	struct verify_context verify;
 	struct frame *frame; /* mapped; its pages are released while the connection is idle */
-	/* The client's packet has descriptors and is still in the socket: handle_client(). */
+	/* The client's packet has descriptors and is still in the socket: requests.c. */
 	bool has_fds;
 	/* The socket of the supervisor that may receive that packet, until it answers; else -1. */
 	int taker;
@@ -62,13 +62,6 @@ struct connection {
 	bool is_known; /* an enrolled key has signed a request of this client */
 	bool is_over;
 };
-
-/*
- * Serves the connection until it ends, which is the whole life of a decider. Everything but the
- * socket is borrowed.
- */
-void connection_serve(const struct decider_begin *begin, const struct plan_limits *given,
-                      const struct policy *policy, struct decoder *decoder, int socket);
 
 /*
  * Sends the connection's `message`, with a descriptor that stays the caller's (-1: none). Ends the

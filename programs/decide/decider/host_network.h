@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "programs/decide/decider/authorize.h"
+#include "programs/decide/decider/decision.h"
 
 /*
  * Checks a decision with the network host, which the grant allows. Returns 0; SECURITY_VIOLATION

@@ -12,33 +12,32 @@
 /* the value that a hint proposes for linger_max where the request names no time */
 #define LINGER_LEAST_MS 60000
 
-#define ROW(key, rule, field, is_small, unit) \
-	key, INTERSECT_##rule, offsetof(struct policy_grant, field), is_small, units_format_##unit
-#define LIMIT(key, name, field, unit)                                 \
-	{                                                             \
-		ROW(key, ASKED, limits_max.field, false, unit), name, \
-			offsetof(struct plan_limits, field),          \
-			offsetof(struct message_limits, field)        \
+#define ROW(rule, field, is_small, unit) \
+	INTERSECT_##rule, offsetof(struct policy_grant, field), is_small, units_format_##unit
+#define LIMIT(name, field, unit)                                 \
+	{                                                        \
+		ROW(ASKED, limits_max.field, false, unit), name, \
+			offsetof(struct plan_limits, field),     \
+			offsetof(struct message_limits, field)   \
 	}
 const struct intersect_row intersect_rows[POLICY_BOUNDS] = {
-	[POLICY_LIMIT_MEMORY] = LIMIT("max_memory", "memory", memory_bytes, size),
-	[POLICY_LIMIT_CPUS] = LIMIT("max_cpus", "cpus", cpu_millis, cpus),
-	[POLICY_LIMIT_PIDS] = LIMIT("max_pids", "pids", pids, number),
-	[POLICY_LIMIT_FILES] = LIMIT("max_files", "files", files, number),
-	[POLICY_LIMIT_FILE_SIZE] = LIMIT("max_file_size", "file_size", file_bytes, size),
-	[POLICY_LIMIT_CORE] = LIMIT("max_core", "core", core_bytes, size),
-	[POLICY_KEY_SANDBOXES] = {ROW("max_sandboxes", USER, sandboxes_max, true, number)},
-	[POLICY_KEY_LINGER] = {ROW("linger_max", LINGER, linger_max_ms, false, duration)},
-	[POLICY_KEY_COMMAND] = {ROW("max_command_timeout", TIME, command_max_ms, false, duration)},
-	[POLICY_KEY_IO_READ] = {ROW("max_io_read", DISK, limits_max.io_read_bytes, false, size)},
-	[POLICY_KEY_IO_WRITE] = {ROW("max_io_write", DISK, limits_max.io_write_bytes, false, size)},
-	[POLICY_KEY_USER_MEMORY] = {ROW("user_memory", USER, user_limits.memory_bytes, false,
-                                        size)},
-	[POLICY_KEY_USER_CPUS] = {ROW("user_cpus", USER, user_limits.cpu_millis, false, cpus)},
-	[POLICY_KEY_USER_PIDS] = {ROW("user_pids", USER, user_limits.pids, false, number)},
-	[POLICY_KEY_USER_TERMINALS] = {ROW("user_terminals", USER, terminals_max, true, number)},
-	[POLICY_KEY_CREATIONS] = {ROW("max_creations", USER, creations_max, true, number)},
-	[POLICY_KEY_REQUESTS] = {ROW("max_requests", USER, requests_max, true, number)},
+	[POLICY_LIMIT_MEMORY] = LIMIT("memory", memory_bytes, size),
+	[POLICY_LIMIT_CPUS] = LIMIT("cpus", cpu_millis, cpus),
+	[POLICY_LIMIT_PIDS] = LIMIT("pids", pids, number),
+	[POLICY_LIMIT_FILES] = LIMIT("files", files, number),
+	[POLICY_LIMIT_FILE_SIZE] = LIMIT("file_size", file_bytes, size),
+	[POLICY_LIMIT_CORE] = LIMIT("core", core_bytes, size),
+	[POLICY_KEY_SANDBOXES] = {ROW(USER, sandboxes_max, true, number)},
+	[POLICY_KEY_LINGER] = {ROW(LINGER, linger_max_ms, false, duration)},
+	[POLICY_KEY_COMMAND] = {ROW(TIME, command_max_ms, false, duration)},
+	[POLICY_KEY_IO_READ] = {ROW(DISK, limits_max.io_read_bytes, false, size)},
+	[POLICY_KEY_IO_WRITE] = {ROW(DISK, limits_max.io_write_bytes, false, size)},
+	[POLICY_KEY_USER_MEMORY] = {ROW(USER, user_limits.memory_bytes, false, size)},
+	[POLICY_KEY_USER_CPUS] = {ROW(USER, user_limits.cpu_millis, false, cpus)},
+	[POLICY_KEY_USER_PIDS] = {ROW(USER, user_limits.pids, false, number)},
+	[POLICY_KEY_USER_TERMINALS] = {ROW(USER, terminals_max, true, number)},
+	[POLICY_KEY_CREATIONS] = {ROW(USER, creations_max, true, number)},
+	[POLICY_KEY_REQUESTS] = {ROW(USER, requests_max, true, number)},
 };
 
 uint64_t intersect_value(const struct intersect_row *row, const struct policy_grant *grant)
@@ -124,16 +123,15 @@ static int intersect_refuse_limit(const struct decision *decision, enum policy_l
 	if (limit == POLICY_LIMIT_CORE && most == PLAN_CORE_NONE) {
 		by = by ? by : grant;
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
-		                "the %s '%s' allows no core files", authorize_section(by),
-		                by->name);
+		                "the %s '%s' allows no core files", refuse_section(by), by->name);
 		return refuse_key(by, (enum policy_key)limit, text[0], "none", error);
 	}
 	if (by)
 		return refuse_key(by, (enum policy_key)limit, text[0], text[1], error);
 	error_rest(error, &(struct error_rule){row->name, "profile", profile->name, place->file,
 	                                       place->line, text[0], text[1], false});
-	error_mend(error, "%s = %s in grant '%s' (%s:%u)", row->key, text[0], grant->name,
-	           grant->place.file, grant->place.line);
+	error_mend(error, "%s = %s in grant '%s' (%s:%u)", refuse_key_name((enum policy_key)limit),
+	           text[0], grant->name, grant->place.file, grant->place.line);
 	return YETT_E_PERMISSION_DENIED;
 }
 
@@ -189,7 +187,7 @@ static int refuse_life(const struct decision *decision, uint64_t wanted, struct 
 	(void)units_format_duration(bound->most, text[1]);
 	if (bound->most == 0)
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the %s '%s' does not allow %s",
-		                authorize_section(bound->by), bound->by->name,
+		                refuse_section(bound->by), bound->by->name,
 		                asked->linger ? "lingering" : "a cleanup delay");
 	else
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/units.h"
-#include "programs/decide/decider/authorize.h"
+#include "programs/decide/decider/decision.h"
 
 /*
  * The sections that bound a number. In every rule, all ceilings that are for the peer bound the
@@ -29,7 +29,6 @@ enum intersect_rule {
 
 /* A number that grants and ceilings bound. intersect_rows is in the order of enum policy_key. */
 struct intersect_row {
-	const char *key; /* of grants and ceilings */
 	enum intersect_rule rule;
 	size_t bound;  /* offset in struct policy_grant, of a uint64_t or uint32_t */
 	bool is_small; /* a uint32_t */

@@ -12,7 +12,7 @@
 #include "helper/policy/image.h"
 #include "helper/privilege/lockdown.h"
 #include "programs/decide/decider/ask.h"
-#include "programs/decide/decider/connection.h"
+#include "programs/decide/decider/requests.h"
 
 #include <fcntl.h>
 #include <sodium.h>
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 
 	decider_lock_down(argc, argv, &decoder, &policy);
 	begin = ask_begin(&socket);
-	connection_serve(begin, &given, policy, &decoder, socket);
+	requests_serve(begin, &given, policy, &decoder, socket);
 	/*
 	 * Let the decoder exit by itself. The listener adopts orphans, and takes one that a signal
 	 * ended for a killed supervisor.

@@ -9,6 +9,7 @@
 #include "programs/decide/decider/asked.h"
 #include "programs/decide/decider/plan_add.h"
 #include "programs/decide/decider/plan_name.h"
+#include "programs/decide/decider/refuse.h"
 #include "programs/decide/decider/rules.h"
 #include "base/escape.h"
 #include "base/units_format.h"
@@ -703,7 +704,7 @@ static void add_commands(struct planning *p)
 
 	if (!p->plan->life.command_max_ms)
 		return;
-	planning_add_text(p, by ? authorize_section(by) : "profile", &p->plan->command_section);
+	planning_add_text(p, by ? refuse_section(by) : "profile", &p->plan->command_section);
 	planning_add_text(p, by ? by->name : profile->name, &p->plan->command_name);
 	planning_add_place(p, by ? by->places[POLICY_KEY_COMMAND] : profile->command_places[1],
 	                   &p->plan->command_place);
@@ -769,7 +770,7 @@ static void add_bound(struct planning *p, enum plan_step_kind kind, enum policy_
 
 	if (!grant)
 		return;
-	planning_add_text(p, authorize_section(grant), &step->target);
+	planning_add_text(p, refuse_section(grant), &step->target);
 	planning_add_text(p, grant->name, &step->source);
 	planning_add_place(p, grant->places[key], &step->from);
 }

@@ -5,12 +5,28 @@
 #include "base/error_rule.h"
 #include "base/escape_list.h"
 #include "base/units.h"
-#include "programs/decide/decider/intersect.h"
 
 #include <string.h>
 
-/* The keys of a grant that are not numbers; below, the offsets of the keys that are lists. */
+/* The keys of a grant or ceiling; below, the offsets of the keys that are lists. */
 static const char *const keys[POLICY_KEYS] = {
+	[POLICY_LIMIT_MEMORY] = "max_memory",
+	[POLICY_LIMIT_CPUS] = "max_cpus",
+	[POLICY_LIMIT_PIDS] = "max_pids",
+	[POLICY_LIMIT_FILES] = "max_files",
+	[POLICY_LIMIT_FILE_SIZE] = "max_file_size",
+	[POLICY_LIMIT_CORE] = "max_core",
+	[POLICY_KEY_SANDBOXES] = "max_sandboxes",
+	[POLICY_KEY_LINGER] = "linger_max",
+	[POLICY_KEY_COMMAND] = "max_command_timeout",
+	[POLICY_KEY_IO_READ] = "max_io_read",
+	[POLICY_KEY_IO_WRITE] = "max_io_write",
+	[POLICY_KEY_USER_MEMORY] = "user_memory",
+	[POLICY_KEY_USER_CPUS] = "user_cpus",
+	[POLICY_KEY_USER_PIDS] = "user_pids",
+	[POLICY_KEY_USER_TERMINALS] = "user_terminals",
+	[POLICY_KEY_CREATIONS] = "max_creations",
+	[POLICY_KEY_REQUESTS] = "max_requests",
 	[POLICY_KEY_IDENTITY_ROOT] = "identity_root",
 	[POLICY_KEY_IDENTITY_CALLER] = "identity_caller",
 	[POLICY_KEY_NESTED_USERNS] = "nested_userns",
@@ -33,6 +49,16 @@ static const size_t lists[] = {LIST(keys),    LIST(profiles),     LIST(share_ro)
                                LIST(sockets), LIST(capabilities), LIST(devices)};
 _Static_assert(POLICY_KEYS - POLICY_KEY_KEYS == ARRAY_SIZE(lists), "lists come last");
 
+const char *refuse_key_name(enum policy_key key)
+{
+	return keys[key];
+}
+
+const char *refuse_section(const struct policy_grant *grant)
+{
+	return grant->is_ceiling ? "ceiling" : "grant";
+}
+
 int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked,
                const char *allowed, struct yett_error *error)
 {
@@ -48,8 +74,7 @@ int refuse_key(const struct policy_grant *grant, enum policy_key key, const char
 	if (list)
 		allowed = escape_list(list->items, list->count, text, sizeof text);
 	error_rest(error,
-	           &(struct error_rule){key < POLICY_BOUNDS ? intersect_rows[key].key : keys[key],
-	                                authorize_section(grant), grant->name, place->file,
+	           &(struct error_rule){keys[key], refuse_section(grant), grant->name, place->file,
 	                                place->line, ESCAPE(asked), allowed, is_list});
 	return (int)error->code;
 }

@@ -8,6 +8,12 @@
 
 #include "helper/policy/policy.h"
 
+/* The name of a key of grants and ceilings, such as "max_memory". */
+const char *refuse_key_name(enum policy_key key);
+
+/* The keyword of the section in the policy: "grant" or "ceiling". */
+const char *refuse_section(const struct policy_grant *grant);
+
 /*
  * Adds to an error that error_set() filled: the key that refuses the request, its file and line,
  * the value asked for and the value allowed. If the policy does not write the key, the file and

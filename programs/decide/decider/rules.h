@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/net_list.h"
-#include "programs/decide/decider/authorize.h"
+#include "programs/decide/decider/decision.h"
 #include "programs/net/egress.h"
 
 /* The first origin of rules of a request. Lower origins are of rules of the policy. */

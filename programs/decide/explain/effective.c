@@ -6,6 +6,7 @@
 #include "helper/plan/admit.h"
 #include "programs/decide/decider/intersect.h"
 #include "programs/decide/decider/plan_name.h"
+#include "programs/decide/decider/refuse.h"
 #include "programs/decide/explain/print.h"
 
 #include <string.h>
@@ -87,12 +88,12 @@ static void effective_print_bounds(const struct policy_grant *grant, struct json
 
 		if (!value && place.file)
 			word = i == POLICY_KEY_LINGER ? "none" : "unlimited";
-		begin_key(json, row->key, place);
+		begin_key(json, refuse_key_name(i), place);
 		json_number_or_null(json, "value", word ? 0 : value);
 		json_text(json, "word", word);
 		json_close(json);
 		if (place.file)
-			effective_print_key(text, row->key,
+			effective_print_key(text, refuse_key_name(i),
 			                    word ? word : row->format(value, number), place);
 	}
 	json_close(json);

@@ -6,6 +6,7 @@
 #include "programs/decide/decider/intersect.h"
 #include "programs/decide/decider/plan_name.h"
 #include "programs/decide/decider/planning.h"
+#include "programs/decide/decider/refuse.h"
 #include "programs/decide/decider/refuse_plan.h"
 #include "programs/decide/decider/rules.h"
 #include "programs/decide/explain/print.h"
@@ -68,7 +69,7 @@ void print_json_section(struct json *json, const char *name, const char *title,
 /* The rule that is a number of a grant or a ceiling. */
 static struct rule rule_of_grant(const struct policy_grant *grant, enum policy_key key)
 {
-	return print_rule_of(intersect_rows[key].key, authorize_section(grant), grant->name,
+	return print_rule_of(refuse_key_name(key), refuse_section(grant), grant->name,
 	                     grant->places[key], grant->place);
 }
 
@@ -176,11 +177,11 @@ void print_together(const struct decision *decision, struct json *json, FILE *te
 		if (bound->by)
 			rule = rule_of_grant(bound->by, i);
 		json_open(json, NULL, '{');
-		json_text(json, "limit", row->key);
+		json_text(json, "limit", refuse_key_name(i));
 		json_number_or_null(json, "value", bound->most);
 		print_json_rule(json, "set_by", &rule);
 		json_close(json);
-		(void)fprintf(text, "  %-15s %s", row->key,
+		(void)fprintf(text, "  %-15s %s", refuse_key_name(i),
 		              format_or_unlimited(bound->most, row->format, number));
 		if (rule.text[0])
 			(void)fprintf(text, "%*s %s (%s:%u)", (int)(10 - strlen(number)), "",
@@ -277,13 +278,13 @@ static void print_disks(const struct decision *decision, struct json *json, FILE
 		if (bound->by)
 			rule = rule_of_grant(bound->by, key);
 		json_open(json, NULL, '{');
-		json_text(json, "limit", intersect_rows[key].key);
+		json_text(json, "limit", refuse_key_name(key));
 		json_number_or_null(json, "value", bound->most);
 		print_json_rule(json, "set_by", &rule);
 		json_close(json);
 		if (bound->by)
 			(void)fprintf(text, "  %-15s %-10s %s (%s:%u), a second, of each disk\n",
-			              intersect_rows[key].key, units_format_size(bound->most, rate),
+			              refuse_key_name(key), units_format_size(bound->most, rate),
 			              rule.text, rule.file, rule.line);
 	}
 	json_close(json);

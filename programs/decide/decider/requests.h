@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Serves one client: receives its packets, and has each request verified, decided and carried out.
+ *
+ * In the decider, without privilege.
+ */
+#pragma once
+
+#include "programs/decide/decider/connection.h"
+
+/*
+ * Serves the connection until it ends, which is the whole life of a decider. Everything but the
+ * socket is borrowed.
+ */
+void requests_serve(const struct decider_begin *begin, const struct plan_limits *given,
+                    const struct policy *policy, struct decoder *decoder, int socket);
