@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "programs/decide/policy/compiled.h"
+#include "programs/decide/policy/fill.h"
 #include "programs/decide/policy/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,16 +19,16 @@ static void fill(enum settings_section_index index, cfg_t *section, void *object
 {
 	struct yett_error error = {0};
 
-	if (settings_fill(index, section, object, &error) > 0 && !strchr(error.message, ':'))
+	if (fill_section(index, section, object, &error) > 0 && !strchr(error.message, ':'))
 		__builtin_trap();
-	settings_clear(index, object);
+	fill_clear(index, object);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_free_ char *text = malloc(size + 1);
 	struct yett_error error = {0};
-	struct policy policy = {0};
+	struct compiled compiled = {0};
 	_cleanup_(parse_freep) struct parse *parse = parse_new();
 	int r;
 
@@ -35,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (r > 0 && strncmp(error.message, "fuzz:", 5) != 0)
 		__builtin_trap();
 	if (r == 0) {
-		fill(SETTINGS_HELPER, parse_section(parse, SETTINGS_HELPER, 0), &policy);
+		fill(SETTINGS_HELPER, parse_section(parse, SETTINGS_HELPER, 0), &compiled);
 		for (size_t i = 0; i < parse_count(parse, SETTINGS_PROFILE); i++) {
 			struct settings_profile profile = {0};
 

@@ -15,6 +15,7 @@
 
 #include "base/net_list.h"
 #include "programs/decide/policy/check.h"
+#include "programs/decide/policy/compile.h"
 #include "programs/decide/policy/write.h"
 
 static void private_ids_do_not_overlap_subordinate_ids(void **state)

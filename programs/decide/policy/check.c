@@ -4,6 +4,7 @@
 #include "base/date.h"
 #include "base/net_list.h"
 #include "base/units_parse.h"
+#include "programs/decide/policy/settings.h"
 #include "programs/decide/policy/target.h"
 
 #include <cap-ng.h>

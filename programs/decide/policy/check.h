@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "programs/decide/policy/compile.h"
+#include "programs/decide/policy/compiled.h"
 
 /*
  * Resolves accounts and capabilities, and adds the mounts of profiles. Checks that a profile hides

@@ -4,6 +4,7 @@
 #include "base/net_list.h"
 #include "programs/decide/policy/check.h"
 #include "programs/decide/policy/enrolled.h"
+#include "programs/decide/policy/fill.h"
 #include "programs/decide/policy/namings.h"
 #include "programs/decide/policy/parse.h"
 #include "programs/decide/policy/seccomp.h"
@@ -30,7 +31,7 @@ void compiled_free(struct compiled *compiled)
 	if (!compiled)
 		return;
 	for (size_t i = 0; i < policy->profiles_count; i++) {
-		settings_clear(SETTINGS_PROFILE, &compiled->profiles[i]);
+		fill_clear(SETTINGS_PROFILE, &compiled->profiles[i]);
 		for (size_t m = 0; m < compiled->profiles[i].profile.mounts_count; m++) {
 			free(compiled->profiles[i].profile.mounts[m].source);
 			free(compiled->profiles[i].profile.mounts[m].target);
@@ -42,14 +43,14 @@ void compiled_free(struct compiled *compiled)
 		free(compiled->profiles[i].profile.build_filter);
 	}
 	for (size_t i = 0; i < policy->grants_count; i++) {
-		settings_clear(SETTINGS_GRANT, &compiled->grants[i]);
+		fill_clear(SETTINGS_GRANT, &compiled->grants[i]);
 		free(compiled->grants[i].grant.name);
 		free(compiled->grants[i].grant.notice);
 		free(compiled->grants[i].grant.uids);
 		free(compiled->grants[i].grant.gids);
 	}
-	settings_clear(SETTINGS_HELPER, compiled);
-	settings_clear_list(&policy->origins);
+	fill_clear(SETTINGS_HELPER, compiled);
+	fill_clear_list(&policy->origins);
 	free(policy->namings);
 	enrolled_free(policy);
 	free(policy->rule_lines);
@@ -139,8 +140,8 @@ static int fill_profile(struct compiling *compiling, size_t index)
 		line[length] = base;
 	}
 	while (r == 0 && length > 0)
-		r = settings_fill(SETTINGS_PROFILE, line[--length], &compiled->profiles[index],
-		                  compiling->error);
+		r = fill_section(SETTINGS_PROFILE, line[--length], &compiled->profiles[index],
+		                 compiling->error);
 	return r;
 }
 
@@ -191,7 +192,7 @@ static int add_grant(struct compiling *compiling, enum settings_section_index ki
 		return -ENOMEM;
 	r = take_name(compiling, section, &grant->name);
 	if (r == 0)
-		r = settings_fill(kind, section, into, compiling->error);
+		r = fill_section(kind, section, into, compiling->error);
 	for (size_t i = 0; r == 0 && i < grant->profiles.count; i++) {
 		const char *name = grant->profiles.items[i];
 
@@ -518,9 +519,9 @@ int compile(const struct compile_text *texts, size_t count, struct compiled **re
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = compile_add_text(&compiling, &texts[i]);
 	if (r == 0)
-		r = settings_fill(SETTINGS_HELPER,
-		                  parse_section(compiling.parse, SETTINGS_HELPER, 0),
-		                  compiling.compiled, error);
+		r = fill_section(SETTINGS_HELPER,
+		                 parse_section(compiling.parse, SETTINGS_HELPER, 0),
+		                 compiling.compiled, error);
 	if (r == 0)
 		r = add_origins(&compiling);
 	if (r == 0)

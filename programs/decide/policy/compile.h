@@ -6,24 +6,13 @@
  */
 #pragma once
 
-#include "programs/decide/policy/settings.h"
+#include "programs/decide/policy/compiled.h"
 
 /* A file: its name for messages, and its text, which is modified. Both must outlive the policy. */
 struct compile_text {
 	char *name;
 	char *text;
 	size_t length;
-};
-
-/* A policy that owns its parts, unlike the result of policy_load(). */
-struct compiled {
-	struct policy policy; /* the source of the image */
-	/* policy.profiles_count items; policy.profiles are copies of their `profile` members */
-	struct settings_profile *profiles;
-	struct settings_grant *grants;
-	struct settings_rules proxy, direct; /* for every profile */
-	uint32_t record;                     /* for every profile */
-	struct policy_place record_place;
 };
 
 /*

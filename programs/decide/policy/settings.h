@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declares every key of a policy once, and converts its text into a field. Part of yett-policy;
- * pure except for memory, without privilege. The libConfuse option tables, the conversion, the
- * checks of single values and the freeing all follow these tables. check.c, here and in
- * helper/policy/, compares values with the host.
+ * Declares every key of a policy once. Part of yett-policy; pure except for memory, without
+ * privilege. The libConfuse option tables (parse.h), the conversion and the freeing (fill.h), and
+ * the checks of single values all follow these tables. check.c, here and in helper/policy/,
+ * compares values with the host.
  */
 #pragma once
 
@@ -13,36 +13,8 @@
 
 #define POLICY_NAME_MAX   64
 #define SETTINGS_KEYS_MAX 56
-#define SETTINGS_LIST_MAX 256 /* items of one list */
-
-enum settings_syscalls { SETTINGS_SYSCALLS_DEFAULT = 0, SETTINGS_SYSCALLS_STRICT = 1 };
-
-/* Network rules. The origin of each rule is its index in `places`. */
-struct settings_rules {
-	struct net_list *list; /* NULL: the policy has none */
-	size_t room;           /* bytes allocated */
-	struct policy_place *places;
-};
-
-/* A profile as written: the part that the helper needs, and values that the compiler converts. */
-struct settings_profile {
-	struct policy_profile profile;
-	char *description;
-	char *extends;                         /* NULL: none */
-	struct policy_list share_ro, share_rw; /* SOURCE or SOURCE:TARGET */
-	struct policy_list tmpfs; /* TARGET or TARGET:SIZE; the default size is tmp_size */
-	enum settings_syscalls syscalls;
-	struct policy_list syscalls_allow, syscalls_deny, syscalls_log;
-	struct settings_rules allow, deny;
-	struct policy_place record_place;
-};
-
-/* A grant or ceiling as written. The user "*" means everyone. */
-struct settings_grant {
-	struct policy_grant grant;
-	struct policy_list users, groups; /* names or numbers */
-	struct settings_rules allow, deny;
-};
+#define SETTINGS_LIST_MAX 256                 /* items of one list */
+#define SETTINGS_MAX      ((uint64_t)1 << 50) /* the largest size or time */
 
 enum settings_kind {
 	SETTINGS_TEXT,    /* char *; checked by `check` if it is set */
@@ -95,14 +67,8 @@ enum settings_section_index {
 };
 extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
 
-/*
- * Sets the fields of `object` (a struct compiled, settings_profile or settings_grant) from the keys
- * in `section`. A list that is not set, or is appended to with +=, keeps its items. The file name
- * in the places of the section must outlive the object. Returns 0, -ENOMEM, or
- * YETT_E_INVALID_REQUEST with "FILE:LINE: what".
- */
-_must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object,
-                               struct yett_error *error);
+/* Whether the field of this kind is a struct settings_rules. */
+bool settings_has_rules(enum settings_kind kind);
 
 /* Whether values of this kind are written as a list. */
 bool settings_is_list(enum settings_kind kind);
@@ -119,11 +85,6 @@ _must_check_ int settings_split(const char *item, char **ret_head, char **ret_ta
  */
 int settings_refuse(struct policy_place place, const char *text, const char *problem,
                     const char *const *names, size_t count, struct yett_error *error);
-
-void settings_clear_list(struct policy_list *list);
-
-/* Frees the texts and lists of `object`. */
-void settings_clear(enum settings_section_index index, void *object);
 
 /*
  * Checks for [a-z0-9][a-z0-9._-]* with at most POLICY_NAME_MAX bytes. Returns what is wrong, or
