@@ -4,6 +4,7 @@
  * not reaped.
  */
 #include "base/clock_us.h"
+#include "programs/inside/init/commands.h"
 #include "programs/inside/init/held_streams.h"
 #include "programs/inside/init/query.h"
 #include "programs/inside/init/timeout.h"
@@ -13,12 +14,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/*
- * A process that cannot be killed, for example one that waits for a dead disk, delays the result of
- * its command by at most this time.
- */
-#define COMMANDS_EMPTYING_US 1000000
-#define COMMANDS_RETRY_US    20000
+#define COMMANDS_RETRY_US 20000
 
 /*
  * The unit of ru_inblock and ru_oublock, whatever the disk's block size: the kernel's
@@ -37,11 +33,6 @@
  * commands. Making and removing a leaf takes a seventh of the time of a short command.
  */
 #define COMMANDS_LEAVES_KEPT 4
-
-static bool commands_have_leaves(const struct commands *commands)
-{
-	return commands->config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL);
-}
 
 /*
  * Returns the table entry for the next command: that of the waiting child, or else the lowest free
@@ -91,34 +82,6 @@ static void commands_release(struct commands *commands, struct command *command)
 		commands->end--;
 }
 
-static unsigned commands_leaf(const struct commands *commands, const struct command *command)
-{
-	return (unsigned)(command - commands->table);
-}
-
-/*
- * A leaf in which cgroup.kill was used must not be reused: since Linux 6.14, a process that is
- * later created in it is killed as well.
- */
-static void commands_kill_leaf(const struct commands *commands, struct command *command)
-{
-	leaf_kill(commands_leaf(commands, command));
-	command->leaf_spent = true;
-}
-
-/*
- * Kills the main process first. Otherwise it could survive its children for a moment and exit by
- * itself.
- */
-void commands_kill(const struct commands *commands, struct command *command)
-{
-	(void)kill(command->record.pid, SIGKILL);
-	if (commands_have_leaves(commands))
-		commands_kill_leaf(commands, command);
-	else
-		(void)kill(-command->record.pid, SIGKILL);
-}
-
 static int commands_refuse_start(int r, struct yett_error *error)
 {
 	int code;
@@ -144,10 +107,10 @@ static int commands_limit(const struct commands *commands, struct command *comma
 {
 	if (exec->memory_bytes == 0 && exec->pids == 0)
 		return 0;
-	if (!commands_have_leaves(commands))
+	if (!command_has_leaf(commands))
 		return -EOPNOTSUPP;
 	command->leaf_spent = true;
-	return leaf_limit(commands_leaf(commands, command), exec->memory_bytes, exec->pids);
+	return leaf_limit(command_leaf(commands, command), exec->memory_bytes, exec->pids);
 }
 
 /*
@@ -163,7 +126,7 @@ static void commands_end_child(const struct commands *commands, struct launch_ch
 		(void)waitpid(child->pid, NULL, 0);
 		launch_dismiss(child);
 	}
-	if (commands_have_leaves(commands))
+	if (command_has_leaf(commands))
 		(void)!leaf_remove((unsigned)slot);
 }
 
@@ -185,7 +148,7 @@ void commands_report_session(struct commands *commands, const struct frame *pack
 
 static void commands_give_up(struct commands *commands, struct command *command)
 {
-	commands_end_child(commands, &command->child, commands_leaf(commands, command));
+	commands_end_child(commands, &command->child, command_leaf(commands, command));
 	record_free(&command->record);
 	records_take_back(&commands->records, &command->record);
 	commands_release(commands, command);
@@ -195,9 +158,8 @@ static void commands_give_up(struct commands *commands, struct command *command)
 static int commands_open_leaf(const struct commands *commands, size_t slot, int *ret_leaf)
 {
 	*ret_leaf = -1;
-	return commands_have_leaves(commands)
-	               ? leaf_open((unsigned)slot, commands->config, ret_leaf)
-	               : 0;
+	return command_has_leaf(commands) ? leaf_open((unsigned)slot, commands->config, ret_leaf)
+	                                  : 0;
 }
 
 void commands_prepare(struct commands *commands)
@@ -233,7 +195,7 @@ static int commands_launch(struct commands *commands, struct command *command,
                            const struct frame *packet, const struct message_exec *exec,
                            const int files[LAUNCH_FILES])
 {
-	size_t slot = commands_leaf(commands, command);
+	size_t slot = command_leaf(commands, command);
 	_cleanup_fd_ int leaf = -1;
 	int r;
 
@@ -305,30 +267,12 @@ int commands_start(struct commands *commands, const struct frame *packet,
 	 * This runs while the child prepares. CPU time that the child uses before it is missing at
 	 * most from the usage of the running command, not from its result.
 	 */
-	if (commands_have_leaves(commands) &&
-	    commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
-		leaf_read_usage(commands_leaf(commands, command), &command->used_before);
+	if (command_has_leaf(commands) && command_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
+		leaf_read_usage(command_leaf(commands, command), &command->used_before);
 	command->state = COMMAND_STARTING;
 	if (timeout_of(commands->config, &message->body.exec) > 0)
 		command->deadline_us = command->start_us +
 		                       timeout_of(commands->config, &message->body.exec) * 1000;
-	return 0;
-}
-
-bool commands_is_alive(const struct command *command)
-{
-	return command->state == COMMAND_STARTING || command->state == COMMAND_RUNNING;
-}
-
-/*
- * Falls back to the process if the child has no process group of its own yet. Such a child keeps
- * the signal blocked until it executes the program.
- */
-int commands_send_signal(const struct command *command, int signal, struct yett_error *error)
-{
-	if (kill(-command->record.pid, signal) < 0 && kill(command->record.pid, signal) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "signal %d cannot be sent", signal);
 	return 0;
 }
 
@@ -340,9 +284,9 @@ int commands_signal(struct commands *commands, struct command_origin origin, int
 	for (size_t i = 0; i < commands->end; i++) {
 		const struct command *command = &commands->table[i];
 
-		if (commands_is_alive(command) &&
+		if (command_is_alive(command) &&
 		    (command_is_of(command->origin, origin) || command->record.id == id))
-			return commands_send_signal(command, signal, error);
+			return command_send_signal(command, signal, error);
 	}
 	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
 	                 "no command with that number is running");
@@ -351,8 +295,8 @@ int commands_signal(struct commands *commands, struct command_origin origin, int
 void commands_kill_all(struct commands *commands)
 {
 	for (size_t i = 0; i < commands->end; i++)
-		if (commands_is_alive(&commands->table[i]))
-			commands_kill(commands, &commands->table[i]);
+		if (command_is_alive(&commands->table[i]))
+			command_kill(commands, &commands->table[i]);
 }
 
 void commands_forget(struct commands *commands, const void *channel)
@@ -438,8 +382,7 @@ static void commands_read_limits(const struct commands *commands, struct command
 	struct leaf_counters now, before = command->before;
 
 	leaf_read_sandbox(commands->config->fds_present, &now);
-	if (commands_have_leaves(commands) &&
-	    leaf_read_own(commands_leaf(commands, command), &now)) {
+	if (command_has_leaf(commands) && leaf_read_own(command_leaf(commands, command), &now)) {
 		/* The leaf's counters are only this command's: they began at 0. */
 		command->leaf_spent = true;
 		before.oom_kills = 0;
@@ -460,7 +403,7 @@ static void commands_read_limits(const struct commands *commands, struct command
 /* Whether the command's leaf is empty. Removes an empty leaf unless it can be reused. */
 static bool commands_empty_leaf(const struct commands *commands, const struct command *command)
 {
-	unsigned leaf = commands_leaf(commands, command);
+	unsigned leaf = command_leaf(commands, command);
 
 	if (leaf_populated(leaf))
 		return false;
@@ -473,7 +416,7 @@ static bool commands_empty_leaf(const struct commands *commands, const struct co
  */
 static void commands_clear(struct commands *commands, struct command *command)
 {
-	if (!commands_have_leaves(commands) || commands_empty_leaf(commands, command)) {
+	if (!command_has_leaf(commands) || commands_empty_leaf(commands, command)) {
 		command->state = COMMAND_ENDED;
 		held_streams_finish(commands, command);
 		return;
@@ -482,7 +425,7 @@ static void commands_clear(struct commands *commands, struct command *command)
 		command->state = COMMAND_EMPTYING;
 		command->emptying_us = clock_now_us();
 	}
-	commands_kill_leaf(commands, command);
+	command_kill_leaf(commands, command);
 }
 
 static void commands_ended(struct commands *commands, struct command *command, int status,
@@ -523,7 +466,7 @@ static void commands_ended(struct commands *commands, struct command *command, i
 static struct command *commands_find_pid(struct commands *commands, pid_t pid)
 {
 	for (size_t i = 0; i < commands->end; i++)
-		if (commands->table[i].record.pid == pid && commands_is_alive(&commands->table[i]))
+		if (commands->table[i].record.pid == pid && command_is_alive(&commands->table[i]))
 			return &commands->table[i];
 	return NULL;
 }
@@ -543,7 +486,7 @@ static void commands_reap(struct commands *commands)
 
 		if (info.si_pid == commands->ready.pid)
 			commands_dismiss(commands);
-		if (command && !commands_have_leaves(commands))
+		if (command && !command_has_leaf(commands))
 			(void)kill(-command->record.pid, SIGKILL);
 		if (wait4(info.si_pid, &status, WNOHANG, &usage) == info.si_pid && command)
 			commands_ended(commands, command, status, &usage);
@@ -562,7 +505,7 @@ void commands_advance(struct commands *commands, const struct pollfd *fds)
 		commands_read_child(commands, command);
 		/* The command may run without anyone holding the pty master. */
 		if (command->has_terminal && command->record.failure.error != 0)
-			commands_kill(commands, command);
+			command_kill(commands, command);
 	}
 	commands_reap(commands);
 	for (size_t i = 0; i < commands->end; i++)
@@ -579,12 +522,12 @@ uint64_t commands_expire(struct commands *commands)
 
 	for (size_t i = 0; i < commands->end; i++) {
 		struct command *command = &commands->table[i];
-		bool alive = commands_is_alive(command);
+		bool alive = command_is_alive(command);
 		uint64_t at = alive ? command->deadline_us : 0;
 
 		if (at != 0 && !command->record.exited.timed_out && at <= clock_now_us()) {
 			command->record.exited.timed_out = true;
-			commands_kill(commands, command);
+			command_kill(commands, command);
 			commands_report(commands, command, EVENT_TIMEOUT);
 		}
 		if (alive && command->record.exited.timed_out)
@@ -597,37 +540,6 @@ uint64_t commands_expire(struct commands *commands)
 	return next;
 }
 
-void commands_usage(const struct commands *commands, const struct command *command,
-                    struct message_exited *ret_so_far)
-{
-	struct leaf_usage now = {0};
-
-	if (commands_have_leaves(commands))
-		leaf_read_usage(commands_leaf(commands, command), &now);
-	*ret_so_far = (struct message_exited){.wall_us = clock_now_us() - command->start_us,
-	                                      .memory_peak_bytes = now.memory_peak_bytes,
-	                                      .started_ms = command->record.exited.started_ms};
-	if (now.user_us > command->used_before.user_us)
-		ret_so_far->user_us = now.user_us - command->used_before.user_us;
-	if (now.system_us > command->used_before.system_us)
-		ret_so_far->system_us = now.system_us - command->used_before.system_us;
-}
-
-bool commands_is_over(const struct command *command)
-{
-	return command->state == COMMAND_ENDED ||
-	       (command->state == COMMAND_EMPTYING &&
-	        clock_now_us() - command->emptying_us > COMMANDS_EMPTYING_US);
-}
-
-struct command *commands_find(struct commands *commands, uint64_t id)
-{
-	for (size_t i = 0; i < commands->end; i++)
-		if (commands->table[i].state != COMMAND_FREE && commands->table[i].record.id == id)
-			return &commands->table[i];
-	return NULL;
-}
-
 bool commands_next(struct commands *commands, const void *channel, struct command_due *ret_due,
                    struct message *message, struct yett_error *error)
 {
@@ -636,7 +548,7 @@ bool commands_next(struct commands *commands, const void *channel, struct comman
 		const struct command *command = &commands->table[i];
 
 		if (command->state == COMMAND_FREE || command->origin.channel != channel ||
-		    (!command->started_due && !(command->result_due && commands_is_over(command))))
+		    (!command->started_due && !(command->result_due && command_is_over(command))))
 			continue;
 		/* A command that failed has no terminal. */
 		*ret_due = (struct command_due){.index = i,

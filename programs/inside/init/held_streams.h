@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "programs/inside/init/commands.h"
+#include "programs/inside/init/command.h"
 
 /*
  * Makes the pipes for the streams that `exec` requests as STDIO_CAPTURE. Stores the command's ends

@@ -39,7 +39,7 @@ static void query_report(const struct commands *commands, const struct command *
 {
 	struct message_command *reported =
 		&message->body.commands.commands[message->body.commands.commands_count];
-	bool is_over = commands_is_over(command);
+	bool is_over = command_is_over(command);
 
 	record_report(&command->record,
 	              is_over                              ? record_state(&command->record)
@@ -47,13 +47,13 @@ static void query_report(const struct commands *commands, const struct command *
 	                                                   : EXECUTION_RUNNING,
 	              message);
 	if (!is_over)
-		commands_usage(commands, command, &reported->result);
+		command_usage(commands, command, &reported->result);
 }
 
 /* Appends the command with this id to the list. Returns false if it is unknown. */
 static bool query_report_one(struct commands *commands, uint64_t id, struct message *message)
 {
-	const struct command *command = commands_find(commands, id);
+	const struct command *command = command_find(commands, id);
 	const struct record *record =
 		command ? &command->record : records_find(&commands->records, id);
 
@@ -113,7 +113,7 @@ static size_t query_fds(const struct command *command, const struct record *reco
 
 static bool query_is_due(const struct command_wait *wait, const struct command *command)
 {
-	if (!command || commands_is_over(command))
+	if (!command || command_is_over(command))
 		return true;
 	for (size_t i = 0; wait->query.action == QUERY_FOLLOW && i < 2; i++)
 		if (command->record.captures[i].length > wait->query.output_bytes[i])
@@ -128,7 +128,7 @@ bool query_next(struct commands *commands, const void *channel, struct command_d
 		const struct command_wait *wait = &commands->waits[i];
 
 		if (wait->origin.channel != channel ||
-		    !query_is_due(wait, commands_find(commands, wait->query.command)))
+		    !query_is_due(wait, command_find(commands, wait->query.command)))
 			continue;
 		*ret_due = (struct command_due){
 			.index = i, .is_wait = true, .sequence = wait->origin.sequence};
@@ -161,7 +161,7 @@ static int query_wait(struct commands *commands, const struct message_query *que
 
 static int query_needs_running(const struct command *command, uint64_t id, struct yett_error *error)
 {
-	if (command && commands_is_alive(command))
+	if (command && command_is_alive(command))
 		return 0;
 	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "command %llu has ended",
 	                 (unsigned long long)id);
@@ -182,7 +182,7 @@ static int query_needs_input(const struct command *command, uint64_t id, struct 
 int query_act(struct commands *commands, const struct message_query *query,
               struct command_origin origin, struct yett_error *error)
 {
-	struct command *command = commands_find(commands, query->command);
+	struct command *command = command_find(commands, query->command);
 	int r;
 
 	if ((query->action == QUERY_SIGNAL) != (query->signal != 0))
@@ -194,20 +194,20 @@ int query_act(struct commands *commands, const struct message_query *query,
 		return query_unknown(commands, query->command, error);
 	if (query_waits(query))
 		return query_wait(commands, query, origin, error);
-	if (query->action == QUERY_KILL && command && commands_is_alive(command))
-		commands_kill(commands, command);
+	if (query->action == QUERY_KILL && command && command_is_alive(command))
+		command_kill(commands, command);
 	if (query->action == QUERY_INPUT || query->action == QUERY_LAST_INPUT)
 		return query_needs_input(command, query->command, error);
 	if (query->action != QUERY_SIGNAL)
 		return 0;
 	r = query_needs_running(command, query->command, error);
-	return r != 0 ? r : commands_send_signal(command, (int)query->signal, error);
+	return r != 0 ? r : command_send_signal(command, (int)query->signal, error);
 }
 
 int query_answer(struct commands *commands, const struct message_query *query,
                  struct message *message, struct command_due *due, struct yett_error *error)
 {
-	const struct command *command = commands_find(commands, query->command);
+	const struct command *command = command_find(commands, query->command);
 	const struct record *record =
 		command ? &command->record : records_find(&commands->records, query->command);
 	int r = 0;
@@ -230,14 +230,14 @@ int query_answer(struct commands *commands, const struct message_query *query,
 
 void query_reported(struct commands *commands, const struct message_query *query)
 {
-	struct command *command = commands_find(commands, query->command);
+	struct command *command = command_find(commands, query->command);
 	struct record *record =
 		command ? &command->record : records_find(&commands->records, query->command);
 	bool with_output = query->action == QUERY_OUTPUT || query->action == QUERY_FOLLOW;
 
 	if (query->action == QUERY_LAST_INPUT && command)
 		command->input = fd_close(command->input);
-	if (record && (!command || commands_is_over(command)) &&
+	if (record && (!command || command_is_over(command)) &&
 	    (with_output || query->action == QUERY_STATUS || query->action == QUERY_WAIT))
 		record_fetched(record, with_output);
 }

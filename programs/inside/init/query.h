@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "programs/inside/init/commands.h"
+#include "programs/inside/init/command.h"
 
 /* Whether the query is answered only when the command ends or writes more output. */
 bool query_waits(const struct message_query *query);

@@ -132,7 +132,7 @@ static int start_landlock(struct init_config *config)
 }
 
 /*
- * Keeps CAP_SETUID and CAP_SETGID (launch_identity), CAP_KILL (commands_kill, commands_signal) and
+ * Keeps CAP_SETUID and CAP_SETGID (launch_identity), CAP_KILL (command_kill, commands_signal) and
  * the capabilities that commands get. Only the latter are inheritable. The bounding set prevents
  * anyone from adding to the inheritable set later.
  */
