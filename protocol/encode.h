@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "protocol/message.h"
 #include "protocol/schema.h"
 
 /* Where the encoded bytes go. Both pointers may be NULL: then the bytes are only counted. */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "protocol/message.h"
 #include "protocol/schema.h"
 
 /*

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "protocol/message.h"
 
 enum schema_kind {
 	SCHEMA_UINT32,

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "protocol/message.h"
 #include "protocol/schema.h"
 
 #define SIZE_BYTES_MAX (UINT64_C(1) << 50)
