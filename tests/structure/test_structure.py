@@ -14,6 +14,7 @@ import sys
 import tempfile
 import unittest
 
+import circles
 import includes
 import programs
 
@@ -36,7 +37,7 @@ DECODES = re.compile(r"^(message_decode|msgpack_unpack|msgpack_zone|template_exe
 PRINTS = re.compile(r"^(plan_print|json_|open_memstream$|fopencookie$)")
 
 # What reads the policy's text, makes filters of it, and asks for accounts.
-COMPILES = re.compile(r"^(cfg_|seccomp_|filter_emit$|parse_text|settings_|compile$|check_compiled|policy_builtin_text|get(pw|gr)nam(_r)?$)")
+COMPILES = re.compile(r"^(cfg_|seccomp_|filter_emit$|parse_text|settings_|fill_(section|clear)|compile$|check_compiled|policy_builtin_text|get(pw|gr)nam(_r)?$)")
 
 # What reads a user's own keys, and asks who the user is.
 LOOKS_UP = re.compile(r"^(own_keys_|f?get(pw|gr|sp)(uid|gid|nam|ent)(_r)?$|getgrouplist$|initgroups$)")
@@ -52,7 +53,7 @@ OF_THE_HELPER = re.compile(r"^(privilege_|setup_|supervisors?_|monitor_|listener
                            r"|cgroup_|reserve_|registry_|capng_|keys_find$|reader_|own_keys_)")
 
 # What judges a request, and what proves who asked.
-DECIDES = re.compile(r"^(verify_|authorize|planning_|manage_(decide|handle|find)|connection_|sandboxes_|decoder_|fit_plan$|key_text$|plan_add_"
+DECIDES = re.compile(r"^(verify_|authorize|planning_|manage_(decide|handle|find)|connection_|requests_|sandboxes_|decoder_|fit_plan$|key_text$|plan_add_"
                      r"|crypto_|sodium_|randombytes)")
 
 # What only an ordinary user's helper does, and what only root's.
@@ -336,6 +337,29 @@ class Sources(unittest.TestCase):
                 with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
                     file.write(f'#include "{header}"\n#include <stdio.h>\n')
             self.assertEqual(sorted(includes.wrong_directions(folder)), sorted(f"{path} includes {header}" for path, header in wrong.items()))
+
+    def test_no_files_include_each_other_in_a_circle(self):
+        self.assertEqual(circles.report(ROOT), [])
+
+    @staticmethod
+    def circles_of(files):
+        """The circles in a source tree with these files: {path: headers that it includes}."""
+        with tempfile.TemporaryDirectory() as folder:
+            for path, headers in files.items():
+                os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
+                with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                    file.write("".join(f'#include "{header}"\n' for header in headers))
+            return circles.circles(circles.dependencies(folder))
+
+    def test_a_circle_is_found_whichever_of_the_files_include(self):
+        self.assertEqual(self.circles_of({"cli/a.c": ["cli/b.h"], "cli/a.h": [], "cli/b.c": [], "cli/b.h": ["agent/c.h"], "agent/c.h": [],
+                                          "agent/c.c": ["cli/a.h"], "cli/d.c": ["cli/a.h", "cli/b.h"]}), [["agent/c", "cli/a", "cli/b"]])
+        self.assertEqual(self.circles_of({"cli/a.c": ["cli/a.h", "cli/b.h"], "cli/a.h": ["cli/b.h"], "cli/b.c": ["cli/b.h"], "cli/b.h": []}), [])
+
+    def test_a_header_for_the_files_of_one_part_is_no_file_of_its_own(self):
+        files = {"cli/a.c": ["cli/a_parts.h"], "cli/a_more.c": ["cli/a_parts.h"], "cli/a.h": [], "cli/a_parts.h": ["cli/a.h"]}
+        self.assertEqual(self.circles_of(files), [])
+        self.assertEqual(self.circles_of({**files, "cli/b.c": ["cli/a_parts.h"]}), [["cli/a", "cli/a_parts"]])
 
     def test_the_pure_parts_include_no_header_for_input_or_output(self):
         self.assertEqual(includes.io_in_pure_parts(ROOT), [])
