@@ -8,14 +8,23 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.M)
 # All that root's program knows of messages: packets with descriptors, and the structs of what it tells.
 OF_MESSAGES = ("protocol/frame.h", "protocol/message_state.h")
 
+# The command: what all groups of subcommands share, and which group may include which. The core groups know of changes no more
+# than the stores that a sandbox uses, and nothing of agents, checkpoints and audit.
+CLI = ["base/", "libclient/yett.h", *(f"cli/{name}.h" for name in ("connect", "exit_code", "options", "output", "parse", "subcommands", "terminal"))]
+CLI_CORE = [*CLI, "cli/run/", "cli/sandboxes/", "cli/files/", "cli/network/", "cli/changes/work.h"]
+
 # Folder: what its files may include besides their own folder. The longest folder that fits a file counts.
 MAY_INCLUDE = {
     "base": ["protocol/yett_error.h"],
     "protocol": ["base/"],
     "libclient": ["base/", "protocol/", "yett_error.h"],
     "checkpoint": ["base/", "yett_error.h"],
+    "cli": ["base/", "libclient/yett.h"],
+    **{f"cli/{group}": CLI_CORE for group in ("run", "sandboxes", "files", "network")},
+    "cli/changes": [*CLI, "cli/sandboxes/"],
+    "cli/agents": [*CLI, "checkpoint/yett-checkpoint.h", "cli/changes/snapshot.h"],
     # Of yett-audit what reads its records, which takes no privilege.
-    "cli": ["base/", "checkpoint/yett-checkpoint.h", "libclient/yett.h", *(f"programs/audit/{name}.h" for name in ("chain", "field", "slots", "verify"))],
+    "cli/admin": [*CLI, "cli/run/", *(f"programs/audit/{name}.h" for name in ("chain", "field", "slots", "verify"))],
     "agent": ["base/", "libclient/yett.h"],
     # What runs as root, from below to above.
     "helper/policy": ["base/", "helper/plan/plan.h"],

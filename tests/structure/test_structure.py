@@ -328,7 +328,8 @@ class Sources(unittest.TestCase):
         self.assertEqual(includes.wrong_directions(ROOT), [])
 
     def test_a_dependency_that_points_the_other_way_is_found(self):
-        wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "checkpoint/x.c": "libclient/yett.h", "cli/y.c": "checkpoint/store.h", "programs/inside/init/x.c": "helper/setup/setup.h",
+        wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "cli/run/x.c": "cli/changes/diff.h", "cli/sandboxes/x.c": "cli/agents/checkpoint.h", "cli/files/x.c": "checkpoint/yett-checkpoint.h",
+                 "cli/network/x.c": "programs/audit/verify.h", "cli/changes/x.c": "cli/admin/doctor.h", "cli/agents/x.c": "checkpoint/store.h", "checkpoint/x.c": "libclient/yett.h", "cli/y.c": "checkpoint/store.h", "programs/inside/init/x.c": "helper/setup/setup.h",
                  "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan/plan.h", "helper/monitor/x.c": "programs/decide/decider/ask.h",
                  "helper/plan/x.c": "protocol/encode.h", "programs/decide/decider/x.c": "helper/monitor/monitor.h", "programs/decide/decider/y.c": "helper/setup/setup.h"}
         with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/checkpoint.h"
+#include "cli/agents/checkpoint.h"
 
 static void a_time_is_in_utc_with_or_without_a_fraction(void **state)
 {

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "cli/copy.h"
-#include "cli/files.h"
+#include "cli/files/copy.h"
+#include "cli/files/files.h"
 
 static void a_sandbox_and_an_absolute_path_are_told_apart(void **state)
 {

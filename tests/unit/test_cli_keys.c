@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/keys.h"
+#include "cli/admin/keys.h"
 #include "libclient/yett.h"
 
 static char directory[64], keys_dir[128], private_path[128], public_path[160], enrolled[192];

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "cli/manage.h"
-#include "cli/run_option_table.h"
-#include "cli/run_options.h"
+#include "cli/run/run_option_table.h"
+#include "cli/run/run_options.h"
+#include "cli/sandboxes/manage.h"
 
 static void only_filters_are_taken_for_one(void **state)
 {

@@ -7,12 +7,12 @@
 
 #include <cmocka.h>
 
-#include "cli/doctor.h"
+#include "cli/admin/doctor.h"
 #include "cli/options.h"
-#include "cli/run.h"
-#include "cli/run_option_table.h"
-#include "cli/run_options.h"
-#include "cli/run_report.h"
+#include "cli/run/run.h"
+#include "cli/run/run_option_table.h"
+#include "cli/run/run_options.h"
+#include "cli/run/run_report.h"
 #include "cli/suggest.h"
 
 static struct option_seen {

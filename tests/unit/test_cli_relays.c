@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
-#include "cli/relays.h"
+#include "cli/network/relays.h"
 
 static void ports_are_read(void **state)
 {

@@ -21,8 +21,8 @@
 #include <cmocka.h>
 
 #include "cli/output.h"
-#include "cli/run.h"
-#include "cli/run_option_table.h"
+#include "cli/run/run.h"
+#include "cli/run/run_option_table.h"
 #include "tests/unit/fake_helper.h"
 
 static char directory[64], helper[128], json[128], home[128], work[128];

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/top_rows.h"
+#include "cli/sandboxes/top_rows.h"
 
 static struct yett_usage usage(const char *id, uint64_t taken_us, uint64_t cpu_us,
                                uint64_t memory_bytes)

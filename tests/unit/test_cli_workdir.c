@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/workdir.h"
+#include "cli/run/workdir.h"
 
 #define HOME "/home/u"
 
