@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See agent.h. */
 #include "agent/agent.h"
+#include "workspace/yett-workspace.h"
 
 int agent_watch_signals(struct agent *agent, sigset_t *ret_signals,
                         sd_event_signal_handler_t on_signal, void *data)
@@ -46,7 +47,8 @@ static int connect_with_key(struct agent *agent, struct yett_connection **ret_co
 	                                             .start = agent->start,
 	                                             .socket_path = agent->socket_path,
 	                                             .key_path = agent->key_path,
-	                                             .flags = YETT_CONNECT_AGENT};
+	                                             .flags = YETT_CONNECT_AGENT,
+	                                             .workspace = yett_workspace()};
 	bool is_new;
 	int r = agent->key_path ? 0 : yett_key_ensure(NULL, &is_new, error);
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/clock_us.h"
+#include "workspace/yett-workspace.h"
 
 /* Microseconds until the first poll: most sandboxes have ended by then. */
 #define FIRST_US  20000
@@ -69,7 +70,7 @@ static void stores_look(struct stores *stores)
 		else if (one && !work->is_changed)
 			(void)!yett_work_discard_unchanged(work->id, NULL);
 	}
-	yett_free(list);
+	yett_workspace_free(list);
 	stores_forget(stores);
 }
 

@@ -19,7 +19,8 @@ int connect_without_key(const struct connect_choice *choice,
 {
 	const struct yett_connect_options options = {.size = sizeof options,
 	                                             .socket_path = choice->socket_path,
-	                                             .key_path = choice->key_path};
+	                                             .key_path = choice->key_path,
+	                                             .workspace = yett_workspace()};
 
 	return yett_connect(&options, ret_connection, error);
 }
@@ -107,8 +108,10 @@ static bool has_own(void)
 int connect_own(const struct connect_choice *choice, const struct yett_connection *other,
                 struct yett_connection **ret_connection)
 {
-	const struct yett_connect_options options = {
-		.size = sizeof options, .start = YETT_START_PERSONAL, .key_path = choice->key_path};
+	const struct yett_connect_options options = {.size = sizeof options,
+	                                             .start = YETT_START_PERSONAL,
+	                                             .key_path = choice->key_path,
+	                                             .workspace = yett_workspace()};
 
 	*ret_connection = NULL;
 	if (choice->socket_path || geteuid() == 0 ||

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "libclient/yett.h"
+#include "workspace/yett-workspace.h"
 
 /* The connection options of every subcommand that uses the helper; NULL: the library's default. */
 struct connect_choice {
@@ -67,4 +68,10 @@ bool connect_is_to(const struct yett_connection *connection, const char *socket_
 static inline void connect_freep(void *given)
 {
 	yett_free(*(void **)given);
+}
+
+/* For _cleanup_(): frees an object of libyett-workspace. */
+static inline void connect_workspace_freep(void *given)
+{
+	yett_workspace_free(*(void **)given);
 }

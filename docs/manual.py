@@ -5,7 +5,7 @@ A line of the page that begins with "@" stands for text that is declared elsewhe
   @title NAME SECTION TITLE   the first line
   @subcommand NAME            synopsis, summary and options, as `yett help --json` has them
   @others                     the same of every subcommand that the page does not name
-  @names GROUP                the functions of a group of yett.h or yett-checkpoint.h, for the section NAME
+  @names GROUP                the functions of a group of yett.h, yett-checkpoint.h or yett-workspace.h, for the section NAME
   @types GROUP                its types and constants
   @functions GROUP            each function with its contract
   @capabilities ROLE          the capabilities of a role of the helper, and what takes them
@@ -209,8 +209,9 @@ class Page:
         with open(options, encoding="utf-8") as file:
             self.subcommands = json.load(file)["result"]["subcommands"]
         self.groups = groups(self.read("libclient/yett.h"))
-        of_checkpoints = groups(self.read("checkpoint/yett-checkpoint.h"))
-        self.groups.update({group: of_checkpoints[group] for group in of_checkpoints if group != "library"})
+        for header in ("checkpoint/yett-checkpoint.h", "workspace/yett-workspace.h"):
+            of_header = groups(self.read(header))
+            self.groups.update({group: of_header[group] for group in of_header if group != "library"})
 
     def read(self, path):
         with open(os.path.join(self.root, path), encoding="utf-8") as file:

@@ -12,8 +12,8 @@
 #include "base/machine.h"
 #include "libclient/connection.h"
 #include "base/failure.h"
-#include "libclient/keyfile.h"
-#include "libclient/memory.h"
+#include "base/home.h"
+#include "base/memory.h"
 
 #define TRIED_MEMORY_BYTES  (UINT64_C(64) << 20)
 #define TRIED_CPU_MILLIS    1000
@@ -62,7 +62,7 @@ struct yett_capability_list {
 struct examination {
 	struct yett_connection *connection;
 	const char *profile;
-	char directory[KEYFILE_PATH_SIZE]; /* to be shared; empty: not made, see no_directory */
+	char directory[HOME_PATH_SIZE]; /* to be shared; empty: not made, see no_directory */
 	struct yett_error no_directory;
 	struct yett_capability_list *found;
 };
@@ -278,7 +278,7 @@ static void capability_make_directory(struct examination *e)
 {
 	static const char name[] = "/.yett-tried-XXXXXX";
 
-	if (keyfile_home(e->directory, sizeof e->directory - sizeof name, &e->no_directory) == 0) {
+	if (home_find(e->directory, sizeof e->directory - sizeof name, &e->no_directory) == 0) {
 		(void)strcat(e->directory, name);
 		if (mkdtemp(e->directory))
 			return;

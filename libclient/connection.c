@@ -101,6 +101,7 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 	connection->timeout_ms =
 		options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS;
 	connection->signer = options->signer;
+	connection->workspace = options->workspace;
 	connection->is_agent = options->flags & YETT_CONNECT_AGENT;
 	connection->channel = channel_take(steal_fd(&owned), "the helper");
 	if (!connection->channel)

@@ -29,7 +29,8 @@ struct yett_connection {
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 	const struct yett_signer *signer; /* borrowed, or own_signer */
 	struct yett_signer *own_signer;
-	bool is_agent; /* YETT_CONNECT_AGENT was set */
+	const struct yett_workspace *workspace; /* borrowed; NULL: none */
+	bool is_agent;                          /* YETT_CONNECT_AGENT was set */
 	/* `signer` is a throwaway key, used because the caller has none: see need_signer(). */
 	bool is_passing_signer;
 	struct connection_request *requests;

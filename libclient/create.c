@@ -9,25 +9,19 @@
 #include <sys/stat.h>
 
 #include "base/failure.h"
+#include "base/home.h"
+#include "base/sandbox_name.h"
 #include "libclient/guard.h"
-#include "libclient/keyfile.h"
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/refusal.h"
 #include "libclient/shares.h"
-#include "libclient/work.h"
 #include "protocol/codec.h"
 
 #define PLAN_MAX      (size_t)(1024 * 1024)
 #define MEMORY_TARGET "/mnt/memory"
 
 #define NAME_RULE "a-z, 0-9, '.', '_' and '-' only, and a letter or digit first"
-
-bool sandbox_is_name(const char *text)
-{
-	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")] &&
-	       !strchr("._-", *text);
-}
 
 /*
  * Checks names by the rules of the protocol. The check of the whole message would refuse a bad name
@@ -40,7 +34,7 @@ static int create_check_names(const struct yett_sandbox_options *options, struct
 	const char *profile = options->profile, *hostname = options->hostname,
 		   *name = options->name;
 
-	if (profile && !sandbox_is_name(profile))
+	if (profile && !sandbox_name_is_valid(profile))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "%.100s cannot be the name of a profile: " NAME_RULE, profile);
 	if (hostname &&
@@ -49,7 +43,7 @@ static int create_check_names(const struct yett_sandbox_options *options, struct
 			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 			"%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first",
 			hostname);
-	if (name && !sandbox_is_name(name))
+	if (name && !sandbox_name_is_valid(name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "%.100s cannot be the name of a sandbox: " NAME_RULE, name);
 	if (options->flags &
@@ -218,6 +212,7 @@ static int create_put_create(struct yett_connection *connection,
 			*error = connection->channel->failure;
 		return (int)connection->channel->failure.code;
 	}
+	fds->workspace = connection->workspace;
 	r = fill_create(connection->channel, options, fds, error);
 	if (r == 0)
 		r = choose_directory(sandbox,
@@ -258,7 +253,7 @@ static int create_ask(struct yett_connection *connection,
 	if (r == 0)
 		r = sandbox_finish(sandbox, channel_deadline(connection->timeout_ms), error);
 	if (r == 0 && sandbox->request.wanted == CONNECTION_SANDBOX)
-		work_keep(&fds.works, sandbox->request.info.id, fds.name);
+		shares_keep(&fds, sandbox->request.info.id, fds.name);
 	return create_explain(connection, &fds, r, error);
 }
 
@@ -266,17 +261,17 @@ static int create_ask(struct yett_connection *connection,
  * Makes ~/.local/state/yett/memory and its parents, for the user alone, where they do not exist.
  * The user's sandboxes keep there what later sandboxes shall find.
  */
-static int create_make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+static int create_make_memory(char path[HOME_PATH_SIZE], struct yett_error *error)
 {
 	static const char *const parts[] = {"/.local", "/state", "/yett", "/memory"};
 	size_t used;
-	int r = keyfile_home(path, KEYFILE_PATH_SIZE - 64, error);
+	int r = home_find(path, HOME_PATH_SIZE - 64, error);
 
 	if (r)
 		return r;
 	used = strlen(path);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		used += (size_t)snprintf(path + used, KEYFILE_PATH_SIZE - used, "%s", parts[i]);
+		used += (size_t)snprintf(path + used, HOME_PATH_SIZE - used, "%s", parts[i]);
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
 			return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
 			                   "cannot make the directory %s: %m", path);
@@ -294,7 +289,7 @@ static int create_ask_for(struct yett_connection *connection,
 {
 	struct yett_sandbox_options with;
 	struct yett_error why = {0};
-	char memory[KEYFILE_PATH_SIZE];
+	char memory[HOME_PATH_SIZE];
 	int r = sized_take(&options_sandbox, options, &with, error);
 
 	if (r)
@@ -394,7 +389,7 @@ static int ask_again(struct creation *creation, struct yett_error *error)
 {
 	struct yett_connection *connection = creation->asked->request.connection;
 	struct yett_sandbox *again = sandbox_new(CONNECTION_SANDBOX);
-	char memory[KEYFILE_PATH_SIZE];
+	char memory[HOME_PATH_SIZE];
 	int r = create_make_memory(memory, error);
 
 	if (!again)
@@ -435,8 +430,7 @@ static int step_creation(struct yett_operation *base, struct yett_error *error)
 		return -EAGAIN;
 	r = sandbox_finish(creation->asked, channel_deadline(0), error);
 	if (r == 0) {
-		work_keep(&creation->fds.works, creation->asked->request.info.id,
-		          creation->fds.name);
+		shares_keep(&creation->fds, creation->asked->request.info.id, creation->fds.name);
 		return sandbox_take(steal_ptr(&creation->asked), &base->made, error);
 	}
 	r = explain_kept(creation, r, error);

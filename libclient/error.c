@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names and texts of error codes, and the version of the library (yett.h). Pure functions; they
- * run with the caller's privilege.
+ * The names and texts of error codes, the version of the library, and yett_free(): the group
+ * without a name in yett.h. Runs with the caller's privilege.
  */
 #include "libclient/yett.h"
 
 #include "base/error.h"
 #include "base/error_text.h"
+#include "base/memory.h"
 
 const char *yett_version(void)
 {
@@ -88,4 +89,9 @@ const char *yett_error_code_name(enum yett_code code)
 		return "out-of-memory";
 	}
 	return "unknown";
+}
+
+void yett_free(void *memory)
+{
+	memory_free(memory);
 }

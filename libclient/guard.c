@@ -14,9 +14,9 @@
 #include "base/fd_path.h"
 #include "base/own_place.h"
 #include "base/failure.h"
-#include "libclient/keyfile.h"
+#include "base/home.h"
 #include "libclient/listing.h"
-#include "libclient/memory.h"
+#include "base/memory.h"
 
 #define WHY_LISTED "a list of guarded paths names this"
 
@@ -263,7 +263,7 @@ static int guards_begin(struct guards *guards, const char *state, bool is_writte
                         struct yett_error *error)
 {
 	const char *named = secure_getenv("HOME"), *config = secure_getenv("XDG_CONFIG_HOME");
-	char home[KEYFILE_PATH_SIZE], own[KEYFILE_PATH_SIZE];
+	char home[HOME_PATH_SIZE], own[HOME_PATH_SIZE];
 	int r;
 
 	*guards = (struct guards){.all = memory_new(sizeof *guards->all),
@@ -273,7 +273,7 @@ static int guards_begin(struct guards *guards, const char *state, bool is_writte
 	r = guard_read_lists(&guards->hidden, &guards->read_only, error);
 	if (r)
 		return r;
-	if (keyfile_home(home, sizeof home, NULL) == 0)
+	if (home_find(home, sizeof home, NULL) == 0)
 		guards_find_home(guards, home, is_written);
 	else
 		home[0] = '\0';

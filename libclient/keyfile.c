@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See keyfile.h, and "keys" in yett.h. */
 #include "base/failure.h"
+#include "base/home.h"
 #include "libclient/keyfile.h"
 
 #include <fcntl.h>
@@ -135,25 +136,6 @@ int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char 
 	return 0;
 }
 
-int keyfile_home(char *out, size_t size, struct yett_error *error)
-{
-	char buffer[16384];
-	struct passwd entry, *found = NULL;
-	const char *home = NULL;
-
-	if (getpwuid_r(geteuid(), &entry, buffer, sizeof buffer, &found) == 0 && found)
-		home = found->pw_dir;
-	if (!home || home[0] != '/')
-		home = secure_getenv("HOME");
-	if (!home || home[0] != '/')
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                 "this user has no home directory to keep a key in");
-	if ((size_t)snprintf(out, size, "%s", home) >= size)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                 "the path of the home directory is too long");
-	return 0;
-}
-
 static int keyfile_join(char *out, size_t size, const char *a, const char *b,
                         struct yett_error *error)
 {
@@ -163,24 +145,24 @@ static int keyfile_join(char *out, size_t size, const char *a, const char *b,
 	return 0;
 }
 
-static int keyfile_default_directory(char out[KEYFILE_PATH_SIZE], struct yett_error *error)
+static int keyfile_default_directory(char out[HOME_PATH_SIZE], struct yett_error *error)
 {
-	char home[KEYFILE_PATH_SIZE];
-	int r = keyfile_home(home, sizeof home, error);
+	char home[HOME_PATH_SIZE];
+	int r = home_find(home, sizeof home, error);
 
-	return r ? r : keyfile_join(out, KEYFILE_PATH_SIZE, home, "/.config/yett", error);
+	return r ? r : keyfile_join(out, HOME_PATH_SIZE, home, "/.config/yett", error);
 }
 
 int yett_key_path(char *path, size_t size, struct yett_error *error)
 {
-	char directory[KEYFILE_PATH_SIZE];
+	char directory[HOME_PATH_SIZE];
 	int r = keyfile_default_directory(directory, error);
 
 	return r ? r : keyfile_join(path, size, directory, "/id_ed25519", error);
 }
 
 /* Makes ~/.config and ~/.config/yett for their owner alone, if they do not exist. */
-static int make_default_directory(char directory[KEYFILE_PATH_SIZE], struct yett_error *error)
+static int make_default_directory(char directory[HOME_PATH_SIZE], struct yett_error *error)
 {
 	char *last = strrchr(directory, '/');
 
@@ -272,8 +254,7 @@ static int append_line(const char *path, const char *line, struct yett_error *er
  */
 static int generate(const char *path, const char *authorized_keys, struct yett_error *error)
 {
-	char public_path[KEYFILE_PATH_SIZE], comment[160], base64[BASE64_SIZE],
-		line[KEYFILE_LINE_MAX];
+	char public_path[HOME_PATH_SIZE], comment[160], base64[BASE64_SIZE], line[KEYFILE_LINE_MAX];
 	uint8_t public_key[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES],
 		seed[KEY_SEED_SIZE];
 	_cleanup_(unfinished_remove) struct unfinished public_file = {public_path, false},
@@ -316,7 +297,7 @@ static int generate(const char *path, const char *authorized_keys, struct yett_e
 
 int yett_key_generate(const char *path, struct yett_error *error)
 {
-	char directory[KEYFILE_PATH_SIZE], default_path[KEYFILE_PATH_SIZE];
+	char directory[HOME_PATH_SIZE], default_path[HOME_PATH_SIZE];
 	int r;
 
 	if (!path) {
@@ -335,8 +316,7 @@ int yett_key_generate(const char *path, struct yett_error *error)
 
 int yett_key_ensure(const char *directory, bool *ret_created, struct yett_error *error)
 {
-	char home_config[KEYFILE_PATH_SIZE], path[KEYFILE_PATH_SIZE],
-		authorized_keys[KEYFILE_PATH_SIZE];
+	char home_config[HOME_PATH_SIZE], path[HOME_PATH_SIZE], authorized_keys[HOME_PATH_SIZE];
 	_cleanup_fd_ int lock = -1;
 	bool is_default = !directory;
 	struct stat st;

@@ -15,15 +15,6 @@
 #define KEY_PUBLIC_PREFIX  "ed25519 "
 #define KEY_SEED_SIZE      32
 
-#define KEYFILE_PATH_SIZE 4096
-
-/*
- * Writes the home directory of the effective user to out[0 … size): that of the user database,
- * which the helper uses too, else $HOME. YETT_E_NOT_FOUND: there is none. YETT_E_INVALID_REQUEST:
- * the path is too long.
- */
-_must_check_ int keyfile_home(char *out, size_t size, struct yett_error *error);
-
 /*
  * Reads the seed from a private key file, which must be a regular file that belongs to the
  * effective user and that nobody else can read or write. YETT_E_NOT_FOUND.

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sandbox_name.h"
 #include "protocol/codec.h"
 
 #define LISTING_MAX (size_t)(64 * 1024 * 1024)
@@ -36,7 +37,7 @@ int manage_put(struct yett_connection *connection, const struct message_manage *
 			*error = channel->failure;
 		return (int)channel->failure.code;
 	}
-	if (id_or_name && !sandbox_is_name(id_or_name))
+	if (id_or_name && !sandbox_name_is_valid(id_or_name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "%.100s cannot be the id or name of a sandbox: yett ps lists both",
 		                 id_or_name);

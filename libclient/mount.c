@@ -3,12 +3,12 @@
  * See sandbox.h, and "mounts" in yett.h: changes the mounts of an existing sandbox. Runs as the
  * caller.
  */
+#include "base/sandbox_name.h"
 #include "libclient/guard.h"
 #include "libclient/options.h"
 #include "libclient/refusal.h"
 #include "libclient/sandbox.h"
 #include "libclient/shares.h"
-#include "libclient/work.h"
 
 #include <string.h>
 
@@ -66,7 +66,7 @@ static int libclient_mount_put(struct channel *channel, const char *id_or_name,
 			*error = channel->failure;
 		return (int)channel->failure.code;
 	}
-	if (!sandbox_is_name(id_or_name))
+	if (!sandbox_name_is_valid(id_or_name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "%.100s cannot be the id or name of a sandbox: yett ps lists both",
 		                 id_or_name);
@@ -99,7 +99,7 @@ static int libclient_mount_put(struct channel *channel, const char *id_or_name,
 static int libclient_mount_ask(struct yett_connection *connection, const char *id_or_name,
                                const struct change *change, struct yett_error *error)
 {
-	_cleanup_(shares_close) struct share_fds fds = {.count = 0};
+	_cleanup_(shares_close) struct share_fds fds = {.workspace = connection->workspace};
 	_cleanup_(sandbox_freep) struct yett_sandbox *asked = sandbox_new(CONNECTION_DONE);
 	CONNECTION_LOCKED(connection);
 	int r = asked ? libclient_mount_put(connection->channel, id_or_name ? id_or_name : "",
@@ -110,8 +110,8 @@ static int libclient_mount_ask(struct yett_connection *connection, const char *i
 	if (r == 0)
 		r = sandbox_request(connection, fds.fds, fds.count, asked, error);
 	if (r == 0) {
-		work_keep(&fds.works, asked->request.info.id,
-		          id_or_name && !work_is_id(id_or_name) ? id_or_name : "");
+		shares_keep(&fds, asked->request.info.id,
+		            id_or_name && !sandbox_name_is_id(id_or_name) ? id_or_name : "");
 		sandbox_forget(asked);
 	} else if (error) {
 		refusal_name_share(fds.targets, fds.fds, fds.count, error);

@@ -2,7 +2,7 @@
 /* The mounts of a sandbox, as yett-files reports them from inside. */
 #pragma once
 
-#include "libclient/memory.h"
+#include "base/memory.h"
 #include "libclient/worker.h"
 
 /* Makes an empty list. NULL: no memory. */

@@ -2,7 +2,7 @@
 /* See options.h. */
 #include "libclient/options.h"
 
-SIZED_KIND(options_connect, yett_connect_options, helper_arguments, flags);
+SIZED_KIND(options_connect, yett_connect_options, helper_arguments, workspace);
 SIZED_KIND(options_share, yett_share, fd, no_hide);
 SIZED_KIND(options_tmpfs, yett_tmpfs, size_bytes, size_bytes);
 SIZED_KIND(options_sandbox, yett_sandbox_options, annotations, deny_count);

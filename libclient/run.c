@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "libclient/memory.h"
+#include "base/memory.h"
 #include "libclient/options.h"
 
 struct capture {

@@ -7,8 +7,8 @@
  */
 #pragma once
 
+#include "base/memory.h"
 #include "libclient/connection.h"
-#include "libclient/memory.h"
 #include "libclient/operation.h"
 
 struct yett_sandbox {
@@ -246,11 +246,6 @@ static inline void sandbox_freep(struct yett_sandbox **sandbox)
 	if (*sandbox)
 		sandbox_free(*sandbox);
 }
-
-/*
- * Returns whether a text has the protocol's form of the name of a profile or sandbox, or of an id.
- */
-bool sandbox_is_name(const char *text);
 
 /*
  * Returns whether a descriptor is what an exec channel and an event stream must be: a packet

@@ -7,14 +7,35 @@
 #include <sys/stat.h>
 
 #include "base/failure.h"
-#include "libclient/work.h"
+#include "libclient/share_check.h"
 
 void shares_close(struct share_fds *fds)
 {
 	for (size_t i = 0; i < fds->count; i++)
 		if (fds->opened[i])
 			fd_close(fds->fds[i]);
-	work_drop(&fds->works);
+	if (fds->works)
+		fds->workspace->drop(&fds->works);
+}
+
+void shares_keep(struct share_fds *fds, const char *sandbox, const char *name)
+{
+	if (fds->works)
+		fds->workspace->keep(&fds->works, sandbox, name);
+}
+
+/* Refuses a share that needs a store if the program passed no functions for stores. */
+static int check_workspace(const struct share_fds *fds, const char *name, struct yett_error *error)
+{
+	if (fds->workspace)
+		return 0;
+	(void)error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"cannot share %s copy-on-write: the connection was made without a workspace", name);
+	error_mend(
+		error,
+		"link libyett-workspace and set yett_connect_options.workspace to yett_workspace(); or set memory_bytes of the share, to lose the changes with the sandbox");
+	return YETT_E_INVALID_REQUEST;
 }
 
 /*
@@ -103,7 +124,7 @@ static int add_store(struct channel *channel, const struct yett_share *share, in
                      const char *target, struct share_fds *fds, struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
-	int r;
+	int store, r;
 
 	if (share->memory_bytes) {
 		if (create->tmpfs_count == MESSAGE_TMPFS_MAX)
@@ -119,17 +140,19 @@ static int add_store(struct channel *channel, const struct yett_share *share, in
 			error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 			"more than the %d shares allowed: one that is copy-on-write counts twice",
 			MESSAGE_SHARES_MAX);
-	r = share->store ? work_reuse(fds->works, source, share->path ? share->path : target,
-	                              target, error)
-	                 : work_make(source, target, &fds->works, error);
-	if (r == 0 && share->hide)
-		r = work_hide(fds->works, source, share->path ? share->path : target, share->hide,
-		              share->no_hide, error);
+	r = fds->workspace->prepare(
+		&(struct workspace_share){.source = source,
+	                                  .name = share->path ? share->path : target,
+	                                  .target = target,
+	                                  .is_found = share->store != NULL,
+	                                  .hide = share->hide,
+	                                  .no_hide = share->no_hide},
+		&fds->works, &store, error);
 	if (r)
 		return r;
 	fds->targets[fds->count] = target;
-	fds->opened[fds->count] = false; /* owned by the struct work */
-	fds->fds[fds->count++] = fds->works->store;
+	fds->opened[fds->count] = false; /* belongs to the store in `works` */
+	fds->fds[fds->count++] = store;
 	return put_share(channel, SHARE_STORE, target, error);
 }
 
@@ -143,6 +166,8 @@ static int shares_add_share(struct channel *channel, const struct yett_share *sh
 	struct stat st;
 	int fd, r = check_source(share, name, error);
 
+	if (r == 0 && is_cow && !share->memory_bytes)
+		r = check_workspace(fds, name, error);
 	if (r)
 		return r;
 	if (channel->message.body.create.shares_count == MESSAGE_SHARES_MAX)
@@ -166,9 +191,8 @@ static int shares_add_share(struct channel *channel, const struct yett_share *sh
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "the place of %s inside is not an absolute path", name);
 	r = is_socket ? 0
-	    : is_cow  ? work_check_source(fds->state, fd, name, share->memory_bytes != 0, error)
-	              : work_check_share(fds->state, fd, share->flags & YETT_SHARE_WRITABLE, name,
-	                                 error);
+	    : is_cow  ? share_check_cow(fds->state, fd, name, share->memory_bytes != 0, error)
+	             : share_check(fds->state, fd, share->flags & YETT_SHARE_WRITABLE, name, error);
 	if (r)
 		return r;
 	if (S_ISDIR(st.st_mode) && !fds->first_directory)
@@ -187,14 +211,17 @@ static int add_stored(struct channel *channel, const struct yett_share *share,
                       struct share_fds *fds, struct yett_error *error)
 {
 	struct yett_share known = *share;
-	int r = work_find(share->store, &fds->works, error);
+	const char *source, *target;
+	int r = check_workspace(fds, share->path ? share->path : share->store, error);
 
+	if (r == 0)
+		r = fds->workspace->find(share->store, &fds->works, &source, &target, error);
 	if (r)
 		return r;
 	if (!known.path && !(known.flags & YETT_SHARE_FD))
-		known.path = fds->works->source;
+		known.path = source;
 	if (!known.target)
-		known.target = fds->works->target;
+		known.target = target;
 	return shares_add_share(channel, &known, fds, error);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/failure.h"
+#include "base/home.h"
 #include "libclient/keyfile.h"
 
 static int sign_with_secret(const uint8_t *message, size_t length,
@@ -80,7 +81,7 @@ int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, 
 
 int yett_signer_load(const char *path, struct yett_signer **ret_signer, struct yett_error *error)
 {
-	char default_path[KEYFILE_PATH_SIZE];
+	char default_path[HOME_PATH_SIZE];
 	uint8_t seed[KEY_SEED_SIZE];
 	int r;
 

@@ -23,8 +23,9 @@
 
 #include "libclient/connection.h"
 #include "base/failure.h"
-#include "libclient/keyfile.h"
+#include "base/home.h"
 #include "libclient/options.h"
+#include "libclient/workspace.h"
 
 #define HELPER_FD             3
 #define HELPER_END_TIMEOUT_MS 1000
@@ -255,9 +256,9 @@ int yett_helper_path(const char *helper_path, char *path, size_t size, struct ye
 static int spawn_helper(const char *path, const char *const *more, enum yett_start start, int fd,
                         pid_t *ret_pid)
 {
-	char home[sizeof "HOME=" + KEYFILE_PATH_SIZE] = "HOME=";
+	char home[sizeof "HOME=" + HOME_PATH_SIZE] = "HOME=";
 	bool has_home = start != YETT_START_SETUID &&
-	                keyfile_home(home + strlen(home), KEYFILE_PATH_SIZE, NULL) == 0;
+	                home_find(home + strlen(home), HOME_PATH_SIZE, NULL) == 0;
 	char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", has_home ? home : NULL,
 	                             NULL};
 	char number[] = {'0' + HELPER_FD, '\0'};
@@ -460,6 +461,10 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 	if (options->flags & ~(uint64_t)YETT_CONNECT_AGENT)
 		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 		                 "the options of a connection have flags that are not known");
+	if (options->workspace && options->workspace->size < sizeof *options->workspace)
+		return error_set(
+			error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+			"the libyett-workspace that is loaded is older than libyett needs");
 	socket_path = options->socket_path ? options->socket_path : secure_getenv("YETT_SOCKET");
 	helper_path = options->helper_path ? options->helper_path : secure_getenv("YETT_HELPER");
 	start = options->start;

@@ -70,6 +70,7 @@ struct yett_sandbox;
 struct yett_command;
 struct yett_signer;
 struct yett_operation;
+struct yett_workspace;
 
 /* The version of the library that is loaded, as "1.2.3". */
 YETT_API const char *yett_version(void);
@@ -221,6 +222,12 @@ struct yett_connect_options {
 	 */
 	const char *const *helper_arguments;
 	uint64_t flags; /* enum yett_connect_flag, or-ed */
+	/*
+	 * yett_workspace() of libyett-workspace, which makes the stores of copy-on-write shares.
+	 * NULL: copy-on-write shares of this connection need memory_bytes, and others are
+	 * YETT_E_INVALID_REQUEST.
+	 */
+	const struct yett_workspace *workspace;
 };
 
 /*
@@ -232,9 +239,10 @@ struct yett_connect_options {
  * Errors: YETT_E_HELPER_UNAVAILABLE; YETT_E_NOT_FOUND (the named helper does not exist);
  * YETT_E_PERMISSION_DENIED (the caller may not reach the socket, or is not in the group that may
  * execute a set-user-id helper); YETT_E_SECURITY_VIOLATION (wrong owner or mode of a helper, or
- * wrong uid of the peer); YETT_E_UNSUPPORTED (executing a helper needs /proc, or a flag is not
- * known); YETT_E_INVALID_REQUEST (a path is too long or not absolute); YETT_E_PROTOCOL;
- * YETT_E_TIMEOUT; the errors of yett_signer_load() for `key_path`; or the helper's refusal.
+ * wrong uid of the peer); YETT_E_UNSUPPORTED (executing a helper needs /proc, a flag is not known,
+ * or libyett-workspace is too old); YETT_E_INVALID_REQUEST (a path is too long or not absolute);
+ * YETT_E_PROTOCOL; YETT_E_TIMEOUT; the errors of yett_signer_load() for `key_path`; or the helper's
+ * refusal.
  *
  * The connection belongs to the calling process. The helper ends the connection when that process
  * has ended, even if another process still has the descriptor. After the service was restarted or
@@ -289,8 +297,8 @@ enum yett_share_flag {
 	YETT_SHARE_SOCKET = 4,
 	/*
 	 * Copy-on-write: the share is a directory of the caller's that stays unchanged. Processes
-	 * inside may change it, and the changes are kept elsewhere: see "work". Alone, or with
-	 * YETT_SHARE_FD.
+	 * inside may change it, and the changes are kept elsewhere: in a store of libyett-workspace
+	 * (yett-workspace.h), or in memory. Alone, or with YETT_SHARE_FD.
 	 */
 	YETT_SHARE_COW = 8,
 };
@@ -314,7 +322,8 @@ struct yett_share {
 	int fd;
 	/*
 	 * With YETT_SHARE_COW: keep the changes in so many bytes of the sandbox's memory, and lose
-	 * them with the sandbox; 0: keep them in a store. Needs Linux 6.6.
+	 * them with the sandbox; 0: keep them in a store, which needs
+	 * yett_connect_options.workspace. Memory needs Linux 6.6.
 	 */
 	uint64_t memory_bytes;
 	/*
@@ -334,27 +343,6 @@ struct yett_share {
 	 */
 	const char *const *hide, *const *no_hide;
 };
-
-/*
- * Reads the names to hide in copy-on-write shares of sandboxes of a profile (NULL: "default"), as
- * yett_share.hide takes them: one name on each line of /etc/yett/hide.d/PROFILE (the
- * administrator's list) and ~/.config/yett/hide.d/PROFILE (the caller's list). Returns at most 1024
- * names as a list that ends with NULL and may be empty; one yett_free() frees it. The list protects
- * the caller; neither the library nor the helper enforces it. YETT_E_INVALID_REQUEST: `hide` does
- * not take a line of the list. YETT_E_FILE_OPERATION_FAILED.
- */
-YETT_API YETT_MUST_CHECK int yett_hide_list(const char *profile, const char *const **ret_names,
-                                            struct yett_error *error);
-
-/*
- * Reads the names that yett-apply applies only if they are named explicitly, besides those that
- * yett-apply always protects: the lines of /etc/yett/protect and ~/.config/yett/protect. A line is
- * a name, or up to four names with '/' between them. It applies at any depth, with everything
- * below. "*" at the beginning or end of a name matches anything. Result and errors are those of
- * yett_hide_list().
- */
-YETT_API YETT_MUST_CHECK int yett_protect_list(const char *const **ret_names,
-                                               struct yett_error *error);
 
 /*
  * Protected paths: a share that contains a protected path hides it, or shows it read-only, unless
@@ -660,7 +648,8 @@ struct yett_capability_list;
  * Finds out what this caller can have on this machine with a profile (NULL: "default"), by trying
  * each feature: asks for a plan, as yett_sandbox_plan() does, and creates, examines and ends one
  * sandbox. During the call there are a directory in the caller's home and a store. So the call
- * takes as long as a dozen sandboxes and needs a key, as creating a sandbox does. If one answer
+ * takes as long as a dozen sandboxes and needs a key, as creating a sandbox does. Without
+ * yett_connect_options.workspace, "copy-on-write" and "snapshot" are not supported. If one answer
  * cannot be found out, the whole call fails, with the helper's error, or with YETT_E_RESOURCE_LIMIT
  * if as many sandboxes exist as the policy allows.
  */
@@ -1426,169 +1415,6 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_mounts(struct yett_sandbox *sandbox,
 /* Like yett_sandbox_list_count() and yett_sandbox_list_get(). */
 YETT_API size_t yett_mount_list_count(const struct yett_mount_list *list);
 YETT_API const struct yett_mount *yett_mount_list_get(const struct yett_mount_list *list, size_t i);
-
-/* --- work ------------------------------------------------------------------------------------- */
-
-/*
- * Each share with YETT_SHARE_COW, except one with memory_bytes, has a store: a directory
- * $XDG_STATE_HOME/yett/work/ID, which exists until it is discarded. Without that variable the path
- * begins with ~/.local/state, in the home directory of the user database. A sandbox may have chosen
- * the names and contents of a store's files.
- */
-struct yett_work {
-	size_t size;
-	char id[YETT_ID_SIZE];
-	/* False: the request for its sandbox failed or is in progress, and the texts are empty. */
-	bool is_complete;
-	bool is_used;       /* a sandbox works on the store */
-	const char *source; /* the directory outside; this and the following come from the store */
-	const char *target; /* where the share is inside */
-	/* The sandbox's id; empty: the store is a fork that no sandbox has worked on. */
-	const char *sandbox;
-	/* Milliseconds since 1970; changes of `source` after this time are newer than the store. */
-	uint64_t created_ms;
-	const char *store; /* path of the store; its "upper" has the changes */
-	uint64_t inode;    /* of `source` when the store was made; 0: unknown */
-	/*
-	 * The store was last used in an earlier boot of the machine. If that boot ended in a crash,
-	 * files that were written shortly before may be incomplete.
-	 */
-	bool is_earlier_boot;
-	/* Hidden paths, relative to `source`; most of them may not exist. */
-	const char *const *hidden;
-	size_t hidden_count;
-	const char *name; /* the sandbox's name; empty: none */
-	bool is_changed;  /* something was changed, or the store has snapshots */
-};
-
-struct yett_work_list;
-
-/* Lists all stores of the caller's, in no order. Free *ret_list with yett_free(). */
-YETT_API YETT_MUST_CHECK int yett_works_list(struct yett_work_list **ret_list,
-                                             struct yett_error *error);
-
-/* Like yett_sandbox_list_count() and yett_sandbox_list_get(). */
-YETT_API size_t yett_work_list_count(const struct yett_work_list *list);
-YETT_API const struct yett_work *yett_work_list_get(const struct yett_work_list *list, size_t i);
-
-/*
- * Finds the store that `name` means: a store's own id, which takes precedence; or the id or name of
- * the sandbox that works on the store or was the last to do so. If several sandboxes have the same
- * name, the newest store decides; a program that acts on a name should report which store that is.
- * `name` NULL: the newest changed store whose source is the current directory or one above it.
- * *ret_work belongs to the list. YETT_E_NOT_FOUND. YETT_E_INVALID_REQUEST: the sandbox has several
- * stores, which the error lists. YETT_E_FILE_OPERATION_FAILED: the current directory cannot be
- * determined.
- */
-YETT_API YETT_MUST_CHECK int yett_work_find(const struct yett_work_list *list, const char *name,
-                                            const struct yett_work **ret_work,
-                                            struct yett_error *error);
-
-/*
- * Removes a store with everything in it. YETT_E_NOT_FOUND. YETT_E_INVALID_REQUEST: a sandbox,
- * yett-apply or a snapshot call uses the store, an apply of the store ended half-way, or the store
- * holds files that yett-apply could not put back. YETT_E_FILE_OPERATION_FAILED.
- */
-YETT_API YETT_MUST_CHECK int yett_work_discard(const char *id, struct yett_error *error);
-
-/*
- * Does the same, but only for a store without changes and snapshots; otherwise
- * YETT_E_INVALID_REQUEST.
- */
-YETT_API YETT_MUST_CHECK int yett_work_discard_unchanged(const char *id, struct yett_error *error);
-
-/* --- snapshot --------------------------------------------------------------------------------- */
-
-/*
- * A state of a store that can be restored. Taking and restoring a snapshot require that no sandbox
- * works on the store and that no other of these calls is in progress: otherwise
- * YETT_E_INVALID_REQUEST. YETT_E_NOT_FOUND: the store or the snapshot does not exist. After an
- * error the store shows what it showed before.
- */
-struct yett_snapshot {
-	size_t size;
-	const char *name;
-	uint64_t created_ms; /* milliseconds since 1970 */
-	/*
-	 * The snapshot consists of so many of the store's layers: those in "layers", then those in
-	 * "pending".
-	 */
-	uint32_t layers;
-	/*
-	 * Taken in an earlier boot of the machine. If that boot ended in a crash, files that were
-	 * written shortly before may be incomplete.
-	 */
-	bool is_earlier_boot;
-};
-
-struct yett_snapshot_list;
-
-/*
- * Takes a snapshot of what a store holds now. `name` has at most 63 of a-z, 0-9, '.', '_' and '-',
- * and begins with a letter or digit. NULL: the library chooses the lowest unused number. *ret_name
- * (`ret_name` may be NULL) is the name, to be freed with yett_free(). YETT_E_ALREADY_EXISTS.
- * YETT_E_RESOURCE_LIMIT: the store has as many snapshots as it can have.
- */
-YETT_API YETT_MUST_CHECK int yett_snapshot_take(const char *work, const char *name, char **ret_name,
-                                                struct yett_error *error);
-
-/*
- * Does the same even while a sandbox works on the store; the caller must have paused that sandbox.
- * The changes are then copied, as in yett_snapshot_fork(). YETT_E_FILE_OPERATION_FAILED: they
- * cannot be copied, or there is no room.
- */
-YETT_API YETT_MUST_CHECK int yett_snapshot_take_used(const char *work, const char *name,
-                                                     char **ret_name, struct yett_error *error);
-
-/*
- * Lists the snapshots of a store, the oldest first, even while a sandbox works on the store. Free
- * *ret_list with yett_free().
- */
-YETT_API YETT_MUST_CHECK int yett_snapshots_list(const char *work,
-                                                 struct yett_snapshot_list **ret_list,
-                                                 struct yett_error *error);
-YETT_API size_t yett_snapshot_list_count(const struct yett_snapshot_list *list);
-YETT_API const struct yett_snapshot *yett_snapshot_list_get(const struct yett_snapshot_list *list,
-                                                            size_t i);
-
-/*
- * Deletes a snapshot, even while a sandbox works on the store. The current contents of the store do
- * not change. If no sandbox works on the store, layers that no other snapshot needs separately are
- * merged, which frees room.
- */
-YETT_API YETT_MUST_CHECK int yett_snapshot_delete(const char *work, const char *name,
-                                                  struct yett_error *error);
-
-/* Bits of the flags of yett_snapshot_rollback(). */
-enum yett_rollback_flag {
-	YETT_ROLLBACK_DELETE_LATER = 1,
-	/*
-	 * Change nothing; only report whether the call would be refused, ignoring a sandbox that
-	 * works on the store.
-	 */
-	YETT_ROLLBACK_CHECK = 2,
-};
-
-/*
- * Restores what the store held when the snapshot was taken; all later changes are lost. Later
- * snapshots are deleted, which requires YETT_ROLLBACK_DELETE_LATER. YETT_E_INVALID_REQUEST: there
- * are later snapshots and the flag is not set, or an apply of the store ended half-way.
- */
-YETT_API YETT_MUST_CHECK int yett_snapshot_rollback(const char *work, const char *name,
-                                                    uint32_t flags, struct yett_error *error);
-
-/* Bits of the flags of yett_snapshot_fork(). */
-enum yett_fork_flag { YETT_FORK_USED = 1 };
-
-/*
- * Makes another store for the same directory, with a copy of the snapshot (`name` NULL: of what the
- * store holds now) and of the snapshots up to that point. `ret_id` receives the id of the new
- * store. With YETT_FORK_USED this works even while a sandbox works on the store; the caller must
- * have paused that sandbox.
- */
-YETT_API YETT_MUST_CHECK int yett_snapshot_fork(const char *work, const char *name, uint32_t flags,
-                                                char ret_id[YETT_ID_SIZE],
-                                                struct yett_error *error);
 
 /* --- network ---------------------------------------------------------------------------------- */
 

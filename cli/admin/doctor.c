@@ -139,7 +139,8 @@ static void look_start(const struct connect_choice *choice, struct yett_connecti
 	struct yett_connect_options options = {.size = sizeof options,
 	                                       .socket_path = choice->socket_path,
 	                                       .key_path = choice->key_path,
-	                                       .timeout_ms = CONNECT_TIMEOUT_MS};
+	                                       .timeout_ms = CONNECT_TIMEOUT_MS,
+	                                       .workspace = yett_workspace()};
 	struct yett_error error = {0};
 
 	if (yett_connect(&options, ret_connection, &error)) {

@@ -180,7 +180,8 @@ static int ask_service(const struct policy_choice *choice, struct run *run)
 		.size = sizeof options,
 		.key_path = run->options.connect.key_path,
 		.socket_path = run->options.connect.socket_path,
-		.flags = choice->is_agents ? YETT_CONNECT_AGENT : 0};
+		.flags = choice->is_agents ? YETT_CONNECT_AGENT : 0,
+		.workspace = yett_workspace()};
 	int r = yett_connect(&options, &run->connection, &run->error);
 
 	if (r || yett_connection_start(run->connection) != YETT_START_SERVICE) {

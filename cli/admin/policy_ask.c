@@ -119,7 +119,8 @@ int policy_ask_connect(const struct policy_arguments *arguments, const char *sig
 	                                       .start = YETT_START_PERSONAL,
 	                                       .helper_path = path,
 	                                       .key_path = signing_key,
-	                                       .helper_arguments = arguments->words};
+	                                       .helper_arguments = arguments->words,
+	                                       .workspace = yett_workspace()};
 	int r = find_explain(path, error);
 
 	return r ? r : yett_connect(&options, ret_connection, error);

@@ -156,7 +156,7 @@ static int apply_check(const struct apply_options *options, int count, struct ye
 
 int apply_main(const struct subcommand *self, int argc, char **argv)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *work;
 	struct apply_options options = {0};
 	struct yett_error error = {0};

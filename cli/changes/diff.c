@@ -191,7 +191,7 @@ static int diff_finish(const struct yett_work *work, const struct asking *asking
 static int open_state(const struct yett_work *work, const char *snapshot, struct store *store,
                       struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_snapshot_list *list = NULL;
 	int r = store_open(work, store, error);
 
 	if (r || !snapshot)
@@ -244,7 +244,7 @@ static int diff(const struct yett_work *work, const char *snapshot,
 
 int diff_main(const struct subcommand *self, int argc, char **argv)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	struct diff_options options = {0};
 	struct yett_error error = {0};
 	const struct yett_work *work;

@@ -93,7 +93,7 @@ static int find_directory(const struct yett_work_list *list, struct git_origin *
 int git_origin_open(struct git_origin *origin, const struct git_choice *choice, const char *name,
                     struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *store = NULL;
 	int r = yett_works_list(&list, error);
 

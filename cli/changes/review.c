@@ -94,7 +94,7 @@ static char **put_arguments(const struct review *review, const char *const *prot
 int review_start(struct review *review, int input, const int *fds, size_t count,
                  struct yett_error *error)
 {
-	_cleanup_(connect_freep) const char *const *protected = NULL;
+	_cleanup_(connect_workspace_freep) const char *const *protected = NULL;
 	_cleanup_free_ char **argv = NULL;
 	char path[PATH_MAX], numbers[REVIEW_PIPES][16];
 	int passed[PASSED_MAX], out[2], notes[2];

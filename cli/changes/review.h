@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "libclient/yett.h"
+#include "workspace/yett-workspace.h"
 
 /*
  * Removes trailing slashes, and refuses empty names, "." and "..", so that each path is below the

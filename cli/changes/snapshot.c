@@ -88,7 +88,7 @@ static void note_torn(const struct yett_snapshot_list *list, const char *name)
 static int run_list(const struct snapshot_choice *choice, const char *id, const char *name,
                     struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_snapshot_list *list = NULL;
 	int r = yett_snapshots_list(id, &list, error);
 
 	(void)choice;
@@ -114,7 +114,7 @@ struct user {
 
 static int cli_snapshot_find_user(const char *id, struct user *ret_user, struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	int r = yett_works_list(&list, error);
 
 	*ret_user = (struct user){.sandbox = ""};
@@ -141,7 +141,7 @@ static int roll_back(const struct snapshot_choice *choice, const char *id, const
 /* Returns how many snapshots are later than `name`. A rollback deletes them. */
 static size_t count_later(const char *id, const char *name)
 {
-	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_snapshot_list *list = NULL;
 	size_t count, later = 0;
 	uint32_t layers = UINT32_MAX;
 
@@ -272,7 +272,7 @@ static int roll_back_used(const struct snapshot_choice *choice, const char *sand
 static int run_rollback(const struct snapshot_choice *choice, const char *id, const char *name,
                         struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_snapshot_list *list = NULL;
 	struct user user;
 	int r = cli_snapshot_find_user(id, &user, error);
 
@@ -298,7 +298,7 @@ static int run_rollback(const struct snapshot_choice *choice, const char *id, co
 struct copying {
 	const char *id, *name;
 	char fork[YETT_ID_SIZE]; /* the id of the new store, if one was made */
-	char *taken; /* the name of the new snapshot, if one was made; freed with yett_free() */
+	char *taken;             /* the name of the new snapshot, if one was made; owned */
 	int (*run)(struct copying *copying, bool is_used, struct yett_error *error);
 	int (*take_back)(struct copying *copying, struct yett_error *error);
 };
@@ -328,7 +328,7 @@ static int check_here(const struct yett_work *work, struct yett_error *error)
 static int cli_snapshot_find_store(const char *of, char id[static YETT_ID_SIZE],
                                    struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *found = NULL;
 	int r = yett_works_list(&list, error);
 	char name[YETT_NAME_SIZE];
@@ -376,7 +376,7 @@ static void cli_snapshot_take_back(struct copying *copying)
 
 	if (copying->take_back(copying, &error) != 0)
 		output_note("the incomplete copy could not be removed: %s", error.message);
-	yett_free(copying->taken);
+	yett_workspace_free(copying->taken);
 	copying->taken = NULL;
 	copying->fork[0] = '\0';
 }
@@ -449,7 +449,7 @@ static int run_take(const struct snapshot_choice *choice, const char *id, const 
 		json_text(output_json(), "name", copying.taken);
 	else if (copying.taken)
 		(void)printf("%s\n", copying.taken);
-	yett_free(copying.taken);
+	yett_workspace_free(copying.taken);
 	return r;
 }
 
@@ -469,7 +469,7 @@ static int run_fork(const struct snapshot_choice *choice, const char *id, const 
 {
 	struct copying copying = {
 		.id = id, .name = name, .run = fork_store, .take_back = take_back_fork};
-	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_snapshot_list *list = NULL;
 	int r = cli_snapshot_copy(choice, &copying, error);
 
 	if (!copying.fork[0])
@@ -533,7 +533,7 @@ int snapshot_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct snapshot_choice choice = {0};
 	struct yett_error error = {0};
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *work;
 	const struct action *action;
 	const char *name;

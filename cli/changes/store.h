@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "libclient/yett.h"
+#include "workspace/yett-workspace.h"
 
 #define STORE_LAYERS_MAX 65 /* "upper" and 64 frozen layers */
 

@@ -98,7 +98,7 @@ static void json_work(struct json *json, const struct yett_work *work)
 
 static int list_works(struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	_cleanup_free_ const struct yett_work **rows = NULL;
 	size_t count;
 	int r = yett_works_list(&list, error);
@@ -219,7 +219,7 @@ static bool cli_work_is_to_go(const struct yett_work *work, uint64_t older_ms)
 
 static int cli_work_prune(const struct work_run_options *options, struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	_cleanup_free_ char **ids = NULL;
 	int count = 0, r = yett_works_list(&list, error);
 
@@ -299,7 +299,7 @@ int discard_main(const struct subcommand *self, int argc, char **argv)
 		failed += discard_all(count, ids, true, &error) != 0;
 	}
 	for (int i = 0; i < argc; i++)
-		yett_free(lists[i]);
+		yett_workspace_free(lists[i]);
 	return failed ? EXIT_FAILED : 0;
 }
 
@@ -340,7 +340,7 @@ int work_choose_complete(const char *named, struct yett_work_list **ret_list,
 int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_source,
                      char **ret_target, struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	_cleanup_free_ char *source = NULL, *target = NULL;
 	const struct yett_work *work;
 	int r = work_choose_complete(named, &list, &work, error);
@@ -414,7 +414,7 @@ const char *work_cell(const struct yett_work_list *list, const char *sandbox,
 
 void work_note_hidden(const char *sandbox)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 
 	if (yett_works_list(&list, NULL) != 0)
 		return;
@@ -447,7 +447,7 @@ static bool cli_work_is_among(const char *const *ids, size_t count, const char *
 void work_find_own(const char *sandbox, const char *const *named, size_t count,
                    struct work_own *ret_own)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *work;
 	size_t at = 0;
 
@@ -480,7 +480,7 @@ static void cli_work_leave(const struct yett_work *work, bool is_removed, bool i
 
 void work_leave(const char *sandbox, const struct work_own *own, bool is_discarded)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *work;
 	size_t at = 0;
 
@@ -492,7 +492,7 @@ void work_leave(const char *sandbox, const struct work_own *own, bool is_discard
 
 void work_leave_one(const char *id)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *work;
 
 	if (yett_works_list(&list, NULL) == 0 && yett_work_find(list, id, &work, NULL) == 0)

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cli/options.h"
 #include "libclient/yett.h"
+#include "workspace/yett-workspace.h"
 
 #define WORK_OWN_MAX 128 /* no fewer than the shares of a sandbox */
 
@@ -20,7 +21,7 @@ int discard_main(const struct subcommand *self, int argc, char **argv);
 
 /*
  * Finds the store that `named` means, as yett_work_find() does, and prints which store was chosen
- * if `named` is not its id. Free *ret_list with yett_free().
+ * if `named` is not its id. Free *ret_list with yett_workspace_free().
  */
 _must_check_ int work_choose(const char *named, struct yett_work_list **ret_list,
                              const struct yett_work **ret_work, struct yett_error *error);

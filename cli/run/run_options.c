@@ -29,7 +29,7 @@ void run_options_free(struct run_options *options)
 	for (size_t i = 0; i < options->deny_count; i++)
 		free(options->deny[i]);
 	relays_free(&options->relays);
-	yett_free((void *)options->hide_listed);
+	yett_workspace_free((void *)options->hide_listed);
 	free(options->memory_dir);
 	free(options->current_directory);
 }

@@ -106,7 +106,7 @@ static int run_report_exit_code(const struct run *run)
 /* Adds the sandbox and the command to the document; null for one that does not exist. */
 static void report_json(struct json *json, const struct run *run)
 {
-	_cleanup_(connect_freep) struct yett_work_list *works = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *works = NULL;
 
 	if (run->info.id[0])
 		output_json_sandbox(json, "sandbox", &run->info);

@@ -126,7 +126,7 @@ static int report_shares(const struct run *run, const struct yett_work_list *lis
 static int cli_again_keep(struct run *run, const char **words, struct session *session,
                           struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 	const struct run_options *o = &run->options;
 	const char *const none[] = {NULL};
 	char boot[LINES_BOOT_SIZE];
@@ -369,7 +369,7 @@ static int fit_shares(const struct session *session, struct run_options *o,
  */
 static bool is_held(const struct session *session)
 {
-	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *list = NULL;
 
 	if (yett_works_list(&list, NULL) != 0)
 		return false;

@@ -64,7 +64,7 @@ static void sandboxes_print_list(const struct yett_sandbox_status *const *list, 
 static int list_sandboxes(struct yett_connection *connection, struct manage_run_options *options,
                           struct yett_error *error)
 {
-	_cleanup_(connect_freep) struct yett_work_list *works = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *works = NULL;
 	_cleanup_(connect_freep) struct yett_sandbox_list *list = NULL, *own_list = NULL;
 	_cleanup_free_ const struct yett_sandbox_status **rows = NULL;
 	struct yett_connection *own = NULL;
@@ -119,7 +119,7 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 
 int inspect_main(const struct subcommand *self, int argc, char **argv)
 {
-	_cleanup_(connect_freep) struct yett_work_list *works = NULL;
+	_cleanup_(connect_workspace_freep) struct yett_work_list *works = NULL;
 	struct manage_run_options options = {0};
 	struct yett_sandbox_status *status;
 	struct yett_connection *connection;

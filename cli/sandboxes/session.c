@@ -31,7 +31,7 @@ static int cli_session_cannot(const char *what, const char *path, struct yett_er
 	                   path);
 }
 
-/* Returns $XDG_STATE_HOME or ~/.local/state, as libyett does to find the stores. */
+/* Returns $XDG_STATE_HOME or ~/.local/state, as home_find_state() does to find the stores. */
 static int find_all(char path[static 4096], struct yett_error *error)
 {
 	const char *home = secure_getenv("XDG_STATE_HOME"), *below = "";

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <yett-workspace.h>
 
 #define ROUNDS      40
 #define WALKS       7
@@ -91,7 +92,7 @@ static void discard_all(void)
 	for (size_t i = 0; i < yett_work_list_count(list); i++)
 		if (yett_work_discard(yett_work_list_get(list, i)->id, &error))
 			fail("discard", &error);
-	yett_free(list);
+	yett_workspace_free(list);
 }
 
 int main(int argc, char **argv)
@@ -100,6 +101,8 @@ int main(int argc, char **argv)
 	struct yett_share writable = {
 		.size = sizeof writable, .path = tree, .flags = YETT_SHARE_WRITABLE};
 	struct yett_share empty = {.size = sizeof empty, .path = nothing, .flags = YETT_SHARE_COW};
+	const struct yett_connect_options options = {.size = sizeof options,
+	                                             .workspace = yett_workspace()};
 	struct {
 		const struct yett_share *share;
 		const char *name;
@@ -126,7 +129,7 @@ int main(int argc, char **argv)
 		fail(nothing, NULL);
 	(void)strncat(tree, "/tree", sizeof tree - strlen(tree) - 1);
 	make_tree();
-	if (yett_key_ensure(NULL, &created, &error) || yett_connect(NULL, &connection, &error))
+	if (yett_key_ensure(NULL, &created, &error) || yett_connect(&options, &connection, &error))
 		fail("start", &error);
 	for (int i = -5; i < ROUNDS; i++)
 		for (size_t k = 0; k < KINDS; k++)

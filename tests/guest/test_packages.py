@@ -51,6 +51,11 @@ class Installed(installed.Case):
         installed.tool('gcc', '-o', path, '/usr/share/doc/libyett-dev/examples/run_command.c', '-lyett')
         self.assertEqual(self.run_as(self.ann, path, 'uname', '-n').out, 'sandbox\n')
 
+    def test_a_program_of_libyett_workspace_compiles_and_is_loaded(self):
+        path = self.ann.home + '/try_changes'
+        installed.tool('gcc', '-o', path, '/usr/share/doc/libyett-dev/examples/try_changes.c', '-lyett-workspace', '-lyett')
+        self.assertEqual(self.run_as(self.ann, path).code, 2)
+
     def test_the_command_and_a_program_keep_checkpoints(self):
         path = self.ann.home + '/go_back'
         installed.tool('gcc', '-o', path, '/usr/share/doc/libyett-dev/examples/go_back.c', '-lyett-checkpoint')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include what. Dependencies point one way: cli → libclient → protocol, base ← helper ← programs."""
+"""Who may include what. Dependencies point one way: cli → libclient, workspace → protocol, base ← helper ← programs."""
 import os
 import re
 
@@ -10,7 +10,7 @@ OF_MESSAGES = ("protocol/frame.h", "protocol/message_state.h")
 
 # The command: what all groups of subcommands share, and which group may include which. The core groups know of changes no more
 # than the stores that a sandbox uses, and nothing of agents, checkpoints and audit.
-CLI = ["base/", "libclient/yett.h", *(f"cli/{name}.h" for name in ("connect", "exit_code", "options", "output", "parse", "subcommands", "terminal"))]
+CLI = ["base/", "libclient/yett.h", "workspace/yett-workspace.h", *(f"cli/{name}.h" for name in ("connect", "exit_code", "options", "output", "parse", "subcommands", "terminal"))]
 CLI_CORE = [*CLI, "cli/run/", "cli/sandboxes/", "cli/files/", "cli/network/", "cli/changes/work.h"]
 
 # Folder: what its files may include besides their own folder. The longest folder that fits a file counts.
@@ -19,13 +19,16 @@ MAY_INCLUDE = {
     "protocol": ["base/"],
     "libclient": ["base/", "protocol/", "yett_error.h"],
     "checkpoint": ["base/", "yett_error.h"],
-    "cli": ["base/", "libclient/yett.h"],
+    # Of libyett its public header, and the table of functions that libyett calls.
+    "workspace/store": ["base/", "libclient/workspace.h", "workspace/yett-workspace.h"],
+    "workspace": ["yett.h"],
+    "cli": ["base/", "libclient/yett.h", "workspace/yett-workspace.h"],
     **{f"cli/{group}": CLI_CORE for group in ("run", "sandboxes", "files", "network")},
     "cli/changes": [*CLI, "cli/sandboxes/"],
     "cli/agents": [*CLI, "checkpoint/yett-checkpoint.h", "cli/changes/snapshot.h"],
     # Of yett-audit what reads its records, which takes no privilege.
     "cli/admin": [*CLI, "cli/run/", *(f"programs/audit/{name}.h" for name in ("chain", "field", "slots", "verify"))],
-    "agent": ["base/", "libclient/yett.h"],
+    "agent": ["base/", "libclient/yett.h", "workspace/yett-workspace.h"],
     # What runs as root, from below to above.
     "helper/policy": ["base/", "helper/plan/plan.h"],
     "helper/plan": ["base/", *OF_MESSAGES, "helper/policy/policy.h", "helper/privilege/"],
@@ -55,6 +58,10 @@ MAY_INCLUDE = {
     "programs/decide/reader": ["base/", "protocol/", "helper/policy/key_line.h", "helper/monitor/reader.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
     "programs/rootless": ["base/", "helper/", "programs/decide/policy/target.h"],
 }
+
+# What makes a sandbox, and what it is understood without: sandboxes exist without agents, workspaces, checkpoints and the audit log.
+CORE = ("base", "protocol", "helper", "programs/decide", "programs/inside", "programs/net", "libclient")
+BEYOND_THE_CORE = ("agent/", "checkpoint/", "cli/", "programs/audit/", "workspace/")
 
 # Pure functions: nothing that opens, reads, writes, waits or asks the kernel. stdio.h is for text in memory only; the
 # object files are looked at for that.
@@ -96,6 +103,13 @@ def wrong_directions(root):
             for top in ("base", "protocol", "libclient", "checkpoint", "cli", "agent", "helper", "programs", "workspace") for path in sources(root, top)
             if "/examples/" not in path
             for kind, header in included(os.path.join(root, path)) if kind == '"' and not is_allowed(path, header)]
+
+
+def beyond_the_core(root):
+    """Each include by which a file of the core knows of what lies beyond it. Also with <>, and without a folder."""
+    headers = {os.path.basename(path) for top in BEYOND_THE_CORE for path in sources(root, top.rstrip("/")) if os.path.basename(path).startswith("yett-")}
+    return [f"{path} includes {header}" for folder in CORE for path in sources(root, folder) for _, header in included(os.path.join(root, path))
+            if header.startswith(BEYOND_THE_CORE) or header in headers]
 
 
 def io_in_pure_parts(root):

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.p
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD, SANITIZERS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
-FOLDERS = {"libyett": "libclient", "libyett-checkpoint": "checkpoint"}
+FOLDERS = {"libyett": "libclient", "libyett-checkpoint": "checkpoint", "libyett-workspace": "workspace"}
 
 
 def built(library):
@@ -76,6 +76,13 @@ class Interface(unittest.TestCase):
         self.assert_found("libyett-checkpoint", {
             "a struct has another size": lambda t: re.sub(r"(<class-decl name='yett_checkpoint' size-in-bits=)'\d+'", r"\1'64'", t),
             "a function went": lambda t: t.replace("yett_checkpoint_rollback", "yett_checkpoint_roll"),
+            "a member went": lambda t: re.sub(r"<data-member [^>]*>\s*<var-decl name='created_ms'[^/]*/>\s*</data-member>", "", t),
+        })
+
+    def test_what_changed_of_workspaces_is_found(self):
+        self.assert_found("libyett-workspace", {
+            "a struct has another size": lambda t: re.sub(r"(<class-decl name='yett_work' size-in-bits=)'\d+'", r"\1'64'", t),
+            "a function went": lambda t: t.replace("yett_snapshot_rollback", "yett_snapshot_roll"),
             "a member went": lambda t: re.sub(r"<data-member [^>]*>\s*<var-decl name='created_ms'[^/]*/>\s*</data-member>", "", t),
         })
 

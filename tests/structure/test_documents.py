@@ -142,15 +142,15 @@ class Pages(unittest.TestCase):
                          ["handle_nothing", "helper/nothing.c"])
 
     def test_code_in_the_guide_of_the_library_is_that_of_the_examples(self):
-        folder = os.path.join(ROOT, "libclient", "examples")
-        known = {line.strip() for name in os.listdir(folder) if name.endswith(".c") for line in read(folder, name).splitlines()}
+        folders = [os.path.join(ROOT, library, "examples") for library in ("libclient", "workspace")]
+        known = {line.strip() for folder in folders for name in os.listdir(folder) if name.endswith(".c") for line in read(folder, name).splitlines()}
         shown = [line.strip() for block in blocks(read("docs/library.md"), "c") for line in block.splitlines()]
         self.assertGreater(len(shown), 20)
         self.assertEqual([line for line in shown if line not in known | {"…"}], [])
 
     def test_names_in_the_guide_of_the_library_are_those_of_its_header(self):
         codes = re.findall(r"(?m)^\tX\((\w+), \d+,", read("protocol/yett_error.h"))
-        header = set(re.findall(r"\w+", read("libclient/yett.h"))) | {"YETT_E_" + code for code in codes}
+        header = set(re.findall(r"\w+", read("libclient/yett.h") + read("workspace/yett-workspace.h"))) | {"YETT_E_" + code for code in codes}
         named = set(re.findall(r"\b((?:yett|YETT)_\w+)\b", read("docs/library.md")))
         self.assertGreater(len(named), 40)
         self.assertEqual(sorted(named - header), [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of yett.h and yett-checkpoint.h for the programs that include them: test_header.py SOURCE_ROOT BUILD_ROOT VERSION SANITIZERS CC…  TAP."""
+"""What must hold of yett.h, yett-checkpoint.h and yett-workspace.h for the programs that include them: test_header.py SOURCE_ROOT BUILD_ROOT VERSION SANITIZERS CC…  TAP."""
 import os
 import re
 import subprocess
@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.p
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD, VERSION, SANITIZERS, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5:]
-INCLUDE = [f"-I{os.path.join(ROOT, folder)}" for folder in ("libclient", "checkpoint", "protocol")]
+INCLUDE = [f"-I{os.path.join(ROOT, folder)}" for folder in ("libclient", "checkpoint", "workspace", "protocol")]
 STANDARD = "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 
 # What programs may use. A name that is added here is promised to them.
@@ -47,15 +47,16 @@ class Header(unittest.TestCase):
     def test_programs_get_no_macro_but_those_of_the_interface(self):
         self.assertEqual(macros(STANDARD + "#include <yett.h>\n") - macros(STANDARD), MACROS)
         self.assertEqual(macros(STANDARD + "#include <yett-checkpoint.h>\n") - macros(STANDARD), CHECKPOINT_MACROS)
+        self.assertEqual(macros(STANDARD + "#include <yett-workspace.h>\n") - macros(STANDARD), MACROS)
 
     def test_a_macro_of_the_programs_own_is_left_alone(self):
-        result = run("-E", "-x", "c", "-", source="#define X mine\n#include <yett.h>\n#include <yett-checkpoint.h>\nX\n")
+        result = run("-E", "-x", "c", "-", source="#define X mine\n#include <yett.h>\n#include <yett-checkpoint.h>\n#include <yett-workspace.h>\nX\n")
         self.assertEqual(result.stdout.splitlines()[-1], "mine")
 
     def test_it_is_c_and_cplusplus_of_the_strict_kind(self):
         for language, standard in (("c", "c11"), ("c", "c17"), ("c++", "c++11"), ("c++", "c++17")):
             result = run("-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-std={standard}", "-x", language, "-",
-                         source="#include <yett-checkpoint.h>\n#include <yett.h>\n#include <yett-checkpoint.h>\n")
+                         source="#include <yett-checkpoint.h>\n#include <yett-workspace.h>\n#include <yett.h>\n#include <yett-checkpoint.h>\n#include <yett-workspace.h>\n")
             if "cc1plus" in result.stderr:
                 self.skipTest("no compiler for C++ is installed")
             self.assertEqual((result.returncode, result.stderr), (0, ""), standard)

@@ -20,7 +20,7 @@ import yett  # pylint: disable=wrong-import-position
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
 YETT, HELPER = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "helper", "yett-helper")
 PAGES = ("yett.1", "yett-agent.1", "yett.conf.5", "yett-helper.8", "yett-audit.8", "libyett.3", "libyett-keys.3", "libyett-connection.3", "libyett-sandbox.3",
-         "libyett-events.3", "libyett-commands.3", "libyett-files.3", "libyett-sockets.3", "libyett-checkpoint.3")
+         "libyett-events.3", "libyett-commands.3", "libyett-files.3", "libyett-sockets.3", "libyett-workspace.3", "libyett-checkpoint.3")
 KINDS = {"TEXT": "text", "LIST": "list", "CHOICES": "list", "BOOL": "bool", "SIZE": "size", "CORE": "size | none", "CPUS": "cpus", "NUMBER": "number", "NUMBER4": "number",
          "ALLOW": "list", "DENY": "list", "DIRECT": "list", "PROXY": "text", "OCTAL": "octal | caller", "SIGNED": "number", "LINGER": "time | unlimited", "TIME": "time", "DATE": "date"}
 
@@ -231,6 +231,7 @@ class Library(unittest.TestCase):
         found = [name for about in self.LIBRARY for name in prototypes(page(about))]
         exported = programs.exported(os.path.join(BUILD, "libclient", "libyett.so.0")) - {"YETT_0"}
         exported |= programs.exported(os.path.join(BUILD, "checkpoint", "libyett-checkpoint.so.0")) - {"YETT_CHECKPOINT_0"}
+        exported |= programs.exported(os.path.join(BUILD, "workspace", "libyett-workspace.so.0")) - {"YETT_WORKSPACE_0"}
         self.assertEqual(sorted(found), sorted(exported))
 
     def test_every_function_is_a_name_of_its_page(self):
@@ -241,7 +242,7 @@ class Library(unittest.TestCase):
 
     def test_every_type_is_on_one_page(self):
         text = "".join(section(page(about), "TYPES") for about in self.LIBRARY)
-        declared = re.findall(r"(?m)^((?:struct|enum) yett_\w+)(?: \{|;)", read("libclient/yett.h") + read("checkpoint/yett-checkpoint.h"))
+        declared = re.findall(r"(?m)^((?:struct|enum) yett_\w+)(?: \{|;)", read("libclient/yett.h") + read("checkpoint/yett-checkpoint.h") + read("workspace/yett-workspace.h"))
         self.assertGreater(len(declared), 10)
         self.assertEqual(sorted(re.findall(r"(?m)^           ((?:struct|enum) yett_\w+)(?: \{|;)", text)), sorted(declared))
 
@@ -253,7 +254,7 @@ class Library(unittest.TestCase):
     def test_each_page_shows_an_example_that_is_compiled(self):
         for about in self.LIBRARY:
             shown = "\n".join(line[11:] for line in section(page(about), "EXAMPLES").splitlines())
-            path = re.search(r"@file ((?:libclient|checkpoint)/examples/\w+\.c)", read("docs", about + ".scd")).group(1)
+            path = re.search(r"@file ((?:libclient|checkpoint|workspace)/examples/\w+\.c)", read("docs", about + ".scd")).group(1)
             self.assertIn(read(path).partition("\n")[2].expandtabs(4).strip(), shown)  # without the line that names the licence
             self.assertTrue(os.path.exists(os.path.join(BUILD, path[:-2])), path)
             self.assertIn(path, read("dist/debian/libyett-dev.examples"))

@@ -29,6 +29,7 @@ AUDIT = os.path.join(BUILD, "helper", "yett-audit")
 FRONT, DIALER, RESOLVER = (os.path.join(BUILD, "helper", name) for name in ("yett-front", "yett-dialer", "yett-resolver"))
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 CHECKPOINT = os.path.join(BUILD, "checkpoint", "libyett-checkpoint.so.0")
+WORKSPACE = os.path.join(BUILD, "workspace", "libyett-workspace.so.0")
 
 # Inlined or not, one of these is in whatever decodes msgpack.
 DECODES = re.compile(r"^(message_decode|msgpack_unpack|msgpack_zone|template_execute|template_callback)")
@@ -264,7 +265,8 @@ class Programs(unittest.TestCase):
 
     # (library, its header, the version of its symbols, which is one itself, the list of its package)
     LIBRARIES = ((LIBYETT, "libclient/yett.h", "YETT_0", "libyett0.symbols"),
-                 (CHECKPOINT, "checkpoint/yett-checkpoint.h", "YETT_CHECKPOINT_0", "libyett-checkpoint0.symbols"))
+                 (CHECKPOINT, "checkpoint/yett-checkpoint.h", "YETT_CHECKPOINT_0", "libyett-checkpoint0.symbols"),
+                 (WORKSPACE, "workspace/yett-workspace.h", "YETT_WORKSPACE_0", "libyett-workspace0.symbols"))
 
     def test_each_library_exports_exactly_what_its_header_declares(self):
         for library, header, version, _ in self.LIBRARIES:
@@ -283,6 +285,14 @@ class Programs(unittest.TestCase):
         self.assertEqual([name for name in self.of_helper() if name.startswith("sqlite3_")], [])
         self.assertTrue(any(name.startswith("sqlite3_") for name in programs.undefined(CHECKPOINT)))
 
+    def test_the_libraries_of_sandboxes_and_of_workspaces_need_not_each_other_and_the_command_loads_neither(self):
+        ours = re.compile(r"^libyett")
+        for library in (LIBYETT, WORKSPACE, YETT):
+            self.assertEqual([name for name in programs.libraries(library) if ours.match(name)], [], library)
+        self.assertEqual([name for name in programs.defined(LIBYETT) if re.match(r"^(work|snapshot|layers|pending|cover)_|^yett_(works?|snapshots?)_", name)], [])
+        self.assertTrue(any(name.startswith("work_") for name in programs.defined(YETT)))
+        self.assertEqual([name for name in programs.defined(WORKSPACE) if re.match(r"^(channel|message|connection|start)_|^yett_(connect|sandbox)", name)], [])
+
     def test_only_yett_files_reads_archives(self):
         self.assertTrue(any(name.startswith("archive_read_") for name in programs.defined(FILES)))
         for path in (HELPER, DECIDER, DECODER, INIT, LIBYETT):
@@ -294,6 +304,7 @@ class Programs(unittest.TestCase):
     def test_each_library_has_the_soname_of_its_first_interface(self):
         self.assertEqual(programs.soname(LIBYETT), "libyett.so.0")
         self.assertEqual(programs.soname(CHECKPOINT), "libyett-checkpoint.so.0")
+        self.assertEqual(programs.soname(WORKSPACE), "libyett-workspace.so.0")
 
 
 class Sources(unittest.TestCase):
@@ -330,6 +341,7 @@ class Sources(unittest.TestCase):
     def test_a_dependency_that_points_the_other_way_is_found(self):
         wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "cli/run/x.c": "cli/changes/diff.h", "cli/sandboxes/x.c": "cli/agents/checkpoint.h", "cli/files/x.c": "checkpoint/yett-checkpoint.h",
                  "cli/network/x.c": "programs/audit/verify.h", "cli/changes/x.c": "cli/admin/doctor.h", "cli/agents/x.c": "checkpoint/store.h", "checkpoint/x.c": "libclient/yett.h", "cli/y.c": "checkpoint/store.h", "programs/inside/init/x.c": "helper/setup/setup.h",
+                 "cli/z.c": "workspace/store/work.h", "workspace/store/x.c": "libclient/channel.h", "libclient/y.c": "workspace/yett-workspace.h", "workspace/store/y.c": "workspace/diff/diff.h",
                  "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan/plan.h", "helper/monitor/x.c": "programs/decide/decider/ask.h",
                  "helper/plan/x.c": "protocol/encode.h", "programs/decide/decider/x.c": "helper/monitor/monitor.h", "programs/decide/decider/y.c": "helper/setup/setup.h"}
         with tempfile.TemporaryDirectory() as folder:
@@ -361,6 +373,19 @@ class Sources(unittest.TestCase):
         files = {"cli/a.c": ["cli/a_parts.h"], "cli/a_more.c": ["cli/a_parts.h"], "cli/a.h": [], "cli/a_parts.h": ["cli/a.h"]}
         self.assertEqual(self.circles_of(files), [])
         self.assertEqual(self.circles_of({**files, "cli/b.c": ["cli/a_parts.h"]}), [["cli/a", "cli/a_parts"]])
+
+    def test_the_core_knows_nothing_of_agents_workspaces_checkpoints_and_the_audit_log(self):
+        self.assertEqual(includes.beyond_the_core(ROOT), [])
+
+    def test_a_core_that_knows_what_lies_beyond_it_is_found(self):
+        wrong = {"libclient/x.c": '"workspace/store/work.h"', "libclient/y.c": "<yett-workspace.h>", "helper/setup/x.c": '"programs/audit/entry.h"',
+                 "programs/decide/decider/x.c": '"agent/agent.h"', "programs/inside/init/x.c": '"checkpoint/yett-checkpoint.h"', "base/x.c": '"cli/work.h"'}
+        with tempfile.TemporaryDirectory() as folder:
+            for path, header in {**wrong, "workspace/yett-workspace.h": '"yett.h"', "libclient/z.c": '"libclient/workspace.h"'}.items():
+                os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
+                with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                    file.write(f"#include {header}\n")
+            self.assertEqual(sorted(includes.beyond_the_core(folder)), sorted(f'{path} includes {header[1:-1]}' for path, header in wrong.items()))
 
     def test_the_pure_parts_include_no_header_for_input_or_output(self):
         self.assertEqual(includes.io_in_pure_parts(ROOT), [])

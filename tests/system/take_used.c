@@ -3,7 +3,7 @@
  * is up to who calls. */
 #include <stdio.h>
 
-#include "libclient/yett.h"
+#include "workspace/yett-workspace.h"
 
 int main(int argc, char **argv)
 {

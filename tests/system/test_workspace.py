@@ -49,6 +49,20 @@ class Changes(Workspace):
             self.assertEqual(found[1:3], (self.alice.uid, self.alice.gid), path)
         self.assertTrue(stat.S_ISCHR(os.lstat(upper + '/gone').st_mode))
 
+    def test_a_program_of_the_library_keeps_or_discards_what_a_command_changed(self):
+        before = tree(self.source)
+
+        def example(script):
+            done = self.service.run(self.alice, self.service.run_.path('workspace/examples/try_changes'), self.source, 'sh', '-c', script, env=self.environment())
+            self.assertEqual(done.code, 0, done)
+            return done.out.split()
+        self.assertEqual(example('echo new >file; exit 1'), ['discarded'])
+        self.assertEqual(self.works(), [])
+        store, snapshot = example('echo new >file')
+        self.assertEqual(self.works()[0]['id'], store)
+        self.assertEqual(yett.read(f'{self.store()}/layers/1/file'), 'new\n')
+        self.assertEqual(self.yett('snapshot', 'rollback', store, snapshot, env=self.environment()).code, 0)
+        self.assertEqual(tree(self.source), before)
 
     def test_git_and_a_build_work_and_leave_the_source_alone(self):
         script = 'set -e; git init -q .; git config user.name a; git config user.email a@b; git add -A; git commit -qm first; git status --short'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What yett_free() frees: run with valgrind or a sanitizer, this says that nothing is lost or freed
- * twice. */
+/* What memory_free() frees: run with valgrind or a sanitizer, this says that nothing is lost or
+ * freed twice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "libclient/memory.h"
+#include "base/memory.h"
 
 static void what_belongs_to_a_block_goes_with_it(void **state)
 {
@@ -27,9 +27,9 @@ static void what_belongs_to_a_block_goes_with_it(void **state)
 		assert_int_equal((uintptr_t)text % _Alignof(max_align_t), 0);
 		for (size_t j = 0; j < 10; j++)
 			assert_int_equal(block[j], 0);
-		yett_free(block);
+		memory_free(block);
 	}
-	yett_free(NULL);
+	memory_free(NULL);
 }
 
 static void a_block_is_kept_when_its_owner_goes(void **state)
@@ -50,10 +50,10 @@ static void a_block_is_kept_when_its_owner_goes(void **state)
 	assert_int_equal(other->count, 100);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(((char *)other->items[i])[0], i);
-	yett_free(list);
+	memory_free(list);
 	kept = memory_keep(other, other->items[50]);
 	assert_int_equal(kept[0], 50);
-	yett_free(kept);
+	memory_free(kept);
 }
 
 static void a_block_keeps_its_bytes_when_it_grows(void **state)
@@ -64,7 +64,7 @@ static void a_block_keeps_its_bytes_when_it_grows(void **state)
 	memcpy(block, "abc", 4);
 	block = memory_resize(block, 1 << 20);
 	assert_string_equal(block, "abc");
-	yett_free(block);
+	memory_free(block);
 }
 
 /* Nobody looks at what came of each of the calls that fill a status in before the last. */

@@ -13,7 +13,9 @@
 
 #undef YETT_SETTINGS_DIRECTORY
 #define YETT_SETTINGS_DIRECTORY "etc" /* below a directory of the test's own */
-#include "libclient/name_list.c"      /* NOLINT: with another place of the administrator's */
+#include "base/name_list.c"           /* NOLINT: with another place of the administrator's */
+#include "libclient/guard.h"
+#include "workspace/yett-workspace.h"
 
 static int begin(void **state)
 {
@@ -113,16 +115,16 @@ static void what_is_no_name_or_no_list_is_an_error(void **state)
 static void more_than_1024_names_are_refused(void **state)
 {
 	const char *const *names = NULL;
-	char text[NAMES_MAX * 2 + 3] = "";
+	char text[NAME_LIST_MAX * 2 + 3] = "";
 
 	(void)state;
-	for (size_t i = 0; i < NAMES_MAX; i++)
+	for (size_t i = 0; i < NAME_LIST_MAX; i++)
 		(void)memcpy(text + i * 2, "x\n", 3);
 	write_list(text);
 	assert_int_equal(yett_hide_list("own", &names, NULL), 0);
-	assert_non_null(names[NAMES_MAX - 1]);
-	assert_null(names[NAMES_MAX]);
-	yett_free((void *)names);
+	assert_non_null(names[NAME_LIST_MAX - 1]);
+	assert_null(names[NAME_LIST_MAX]);
+	yett_workspace_free((void *)names);
 	strcat(text, "x\n");
 	write_list(text);
 	expect_refused("etc/hide.d/own: more than 1024 names");

@@ -22,6 +22,7 @@
 #include "base/net_rule.h"
 #include "protocol/codec.h"
 #include "tests/unit/client_peer.h"
+#include "workspace/yett-workspace.h"
 
 static void a_helper_of_another_version_is_refused(void **state)
 {
@@ -368,6 +369,7 @@ static void a_share_has_one_source(void **state)
 	int stdin_before = dup(STDIN_FILENO), usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	peer_connect(peer);
+	peer->connection->workspace = yett_workspace();
 	assert_int_equal(dup2(usr, STDIN_FILENO), STDIN_FILENO); /* which could be shared */
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		const struct yett_sandbox_options options = {
@@ -571,7 +573,7 @@ static size_t count_works(bool complete)
 		count++;
 	}
 	assert_null(yett_work_list_get(list, count));
-	yett_free(list);
+	yett_workspace_free(list);
 	return count;
 }
 
@@ -595,6 +597,7 @@ a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing(v
 	assert_int_equal(setenv("XDG_STATE_HOME", folder, 1), 0);
 	assert_int_equal(count_works(true), 0);
 	peer_connect(peer);
+	peer->connection->workspace = yett_workspace();
 	peer->connection->timeout_ms = waiting_deadline_ms();
 	assert_int_equal(yett_sandbox_create_begin(peer->connection, &options, &kept, &peer->error),
 	                 0);
@@ -618,7 +621,7 @@ a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing(v
 	assert_int_equal(yett_work_discard(yett_work_list_get(list, 0)->id, &peer->error),
 	                 YETT_E_NOT_FOUND);
 	assert_int_equal(yett_work_discard("../source", &peer->error), YETT_E_NOT_FOUND);
-	yett_free(list);
+	yett_workspace_free(list);
 	(void)unsetenv("XDG_STATE_HOME");
 	for (const char *const *name =
 	             (const char *const[]){"yett/work", "yett", "source", "", NULL};
@@ -626,6 +629,49 @@ a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing(v
 		(void)snprintf(source, sizeof source, "%s/%s", folder, *name);
 		assert_int_equal(rmdir(source), 0);
 	}
+}
+
+/* Only changes in memory need no store, and so no library for stores. */
+static void without_a_workspace_changes_are_kept_in_memory_only(void **state)
+{
+	const struct message_create *create = &((struct peer *)*state)->message.body.create;
+	char source[] = "/tmp/yett-test-XXXXXX";
+	const struct yett_share shares[] = {
+		SHARE(.path = source, .flags = YETT_SHARE_COW),
+		SHARE(.path = source, .flags = YETT_SHARE_COW,
+	              .hide = (const char *const[]){"x", NULL}),
+		SHARE(.path = source, .flags = YETT_SHARE_COW, .store = ID),
+		SHARE(.flags = YETT_SHARE_COW, .store = ID)};
+	const struct yett_share in_memory =
+		SHARE(.path = source, .flags = YETT_SHARE_COW, .memory_bytes = 4096);
+	struct yett_sandbox_options options = SANDBOX(.shares = &in_memory, .shares_count = 1);
+	struct peer *peer = *state;
+
+	assert_non_null(mkdtemp(source));
+	peer_connect(peer);
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		options.shares = &shares[i];
+		assert_int_equal(yett_sandbox_create(peer->connection, &options, &peer->sandbox,
+		                                     &peer->error),
+		                 YETT_E_INVALID_REQUEST);
+		assert_non_null(strstr(peer->error.message, i < 3 ? source : ID));
+		assert_non_null(strstr(peer->error.mend, "libyett-workspace"));
+		assert_non_null(strstr(peer->error.mend, "yett_connect_options.workspace"));
+		assert_int_equal(
+			yett_sandbox_mount(peer->connection, "name", &shares[i], 1, &peer->error),
+			YETT_E_INVALID_REQUEST);
+		assert_non_null(strstr(peer->error.mend, "libyett-workspace"));
+	}
+	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+	say_created(peer, 1);
+	options.shares = &in_memory;
+	assert_int_equal(
+		yett_sandbox_create(peer->connection, &options, &peer->sandbox, &peer->error), 0);
+	hear(peer, peer->helper);
+	assert_int_equal(create->shares_count, 1);
+	assert_int_equal(create->shares[0].mode, SHARE_COW);
+	assert_int_equal(create->tmpfs[0].size_bytes, 4096);
+	assert_int_equal(rmdir(source), 0);
 }
 
 static void a_create_that_was_begun_says_why_it_failed(void **state)
@@ -1080,6 +1126,7 @@ int main(void)
 		TEST(who_waits_is_told_when_the_connection_ends),
 		TEST(a_create_that_was_begun_is_over_when_the_answer_is_there),
 		TEST(a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing),
+		TEST(without_a_workspace_changes_are_kept_in_memory_only),
 		TEST(a_create_that_was_begun_says_why_it_failed),
 		TEST(a_sandbox_that_nobody_waits_for_any_more_ends),
 		TEST(closing_a_handle_asks_and_waits_for_nothing),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "libclient/workspace.h"
 #include "libclient/yett.h"
 
 static char directory[64], helper[128], record[128];
@@ -134,6 +135,23 @@ static void flags_that_are_not_known_are_refused(void **state)
 	assert_null(connection);
 }
 
+/* Its table lacks functions that this libyett would call. */
+static void a_workspace_library_that_is_too_old_is_refused(void **state)
+{
+	const struct yett_workspace old = {.size = sizeof old - sizeof(void *)};
+	const struct yett_connect_options options = {.size = sizeof options,
+	                                             .start = YETT_START_PERSONAL,
+	                                             .helper_path = helper,
+	                                             .workspace = &old};
+	struct yett_connection *connection = NULL;
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(yett_connect(&options, &connection, &error), YETT_E_UNSUPPORTED);
+	assert_non_null(strstr(error.message, "libyett-workspace"));
+	assert_int_equal(access(record, F_OK), -1);
+}
+
 static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **state)
 {
 	const char *const more[] = {"--policy", "/a policy", NULL};
@@ -203,6 +221,7 @@ int main(void)
 		TEST(a_link_is_followed_to_what_is_checked),
 		TEST(the_environment_names_a_helper_and_an_option_wins_over_it),
 		TEST(flags_that_are_not_known_are_refused),
+		TEST(a_workspace_library_that_is_too_old_is_refused),
 		TEST(a_helper_gets_one_socket_and_an_environment_from_nothing),
 		TEST(a_helper_without_the_bit_is_not_started_as_one_that_has_it),
 		TEST(both_ways_are_named_when_neither_is_there),

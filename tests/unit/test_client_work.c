@@ -10,8 +10,8 @@
 
 #include "base/fd.h"
 #include "base/lines.h"
-#include "libclient/work.h"
-#include "libclient/work_glob.h"
+#include "workspace/store/work.h"
+#include "workspace/store/work_glob.h"
 
 static bool matches(const char *glob, const char *path)
 {

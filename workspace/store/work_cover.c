@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See work_cover.h. */
-#include "libclient/work_cover.h"
+#include "workspace/store/work_cover.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #include "base/entries.h"
 #include "base/fd.h"
-#include "libclient/work.h"
-#include "libclient/work_copy.h"
+#include "workspace/store/work.h"
+#include "workspace/store/work_copy.h"
 
 /*
  * A directory of symbolic links. The name of a link is an inode number, its target is "MODE ATIME

@@ -6,7 +6,7 @@
  * %xx for '%', spaces and bytes that are not printable ASCII. A rewrite keeps lines with unknown
  * keys and the lines of hidden names.
  */
-#include "libclient/work.h"
+#include "workspace/store/work.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "base/entries.h"
 #include "base/fd.h"
 #include "base/lines.h"
-#include "libclient/memory.h"
-#include "libclient/sandbox.h"
+#include "base/memory.h"
+#include "base/sandbox_name.h"
 
 #define INFO      "info"
 #define INFO_NEW  "info.new"
@@ -57,12 +57,6 @@ static char *work_info_read_text(int store, void *owner)
 	if (n <= 0 || memchr(text, '\0', (size_t)n) || !begins(text, INFO_HEAD))
 		text[0] = '\0';
 	return *text ? text + strlen(INFO_HEAD) : text;
-}
-
-bool work_is_id(const char *name)
-{
-	return strlen(name) == YETT_ID_SIZE - 1 &&
-	       strspn(name, "0123456789abcdef") == YETT_ID_SIZE - 1;
 }
 
 static void work_info_read_line(char *line, struct work_info *info)
@@ -106,10 +100,10 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 		return false;
 	while ((line = strsep(&rest, "\n")))
 		work_info_read_line(line, ret_info);
-	if (!work_is_id(ret_info->sandbox))
+	if (!sandbox_name_is_id(ret_info->sandbox))
 		ret_info->sandbox = "";
 	if (*ret_info->name &&
-	    (!sandbox_is_name(ret_info->name) || strlen(ret_info->name) >= YETT_NAME_SIZE))
+	    (!sandbox_name_is_valid(ret_info->name) || strlen(ret_info->name) >= YETT_NAME_SIZE))
 		ret_info->name = "";
 	ret_info->is_complete = *ret_info->source == '/' && *ret_info->target &&
 	                        *ret_info->sandbox && ret_info->created_ms;

@@ -6,7 +6,7 @@
  * removed by a path: each directory is moved to the top of the store, made readable for the caller,
  * and emptied there. So the depth does not matter, and a swapped name cannot lead elsewhere.
  */
-#include "libclient/work.h"
+#include "workspace/store/work.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See work_glob.h. */
-#include "libclient/work_glob.h"
+#include "workspace/store/work_glob.h"
 
 #include <fnmatch.h>
 #include <limits.h>

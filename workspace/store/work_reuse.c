@@ -5,7 +5,7 @@
  * Runs as the caller. The client holds the lock of the store whenever it changes the store, until
  * the sandbox's init takes the lock. So init always opens a complete store.
  */
-#include "libclient/work.h"
+#include "workspace/store/work.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -17,19 +17,20 @@
 
 #include "base/escape.h"
 #include "base/failure.h"
-#include "libclient/memory.h"
-#include "libclient/work_pending.h"
+#include "base/memory.h"
+#include "base/sandbox_name.h"
+#include "workspace/store/work_pending.h"
 
 int work_open(const char *id, int *ret_store, struct yett_error *error)
 {
 	_cleanup_fd_ int root = -1, store = -1;
-	char path[KEYFILE_PATH_SIZE];
+	char path[HOME_PATH_SIZE];
 	struct stat st;
 	int r = work_open_all(false, &root, path, error);
 
 	if (r)
 		return r;
-	if (root >= 0 && work_is_id(id))
+	if (root >= 0 && sandbox_name_is_id(id))
 		store = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (store < 0 || fstat(store, &st) < 0)
 		return error_set(

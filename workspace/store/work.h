@@ -16,8 +16,9 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "libclient/keyfile.h"
-#include "libclient/yett.h"
+#include "base/home.h"
+#include "libclient/workspace.h"
+#include "workspace/yett-workspace.h"
 
 #define WORK_INFO_MAX (size_t)(2 * 1024 * 1024)
 
@@ -50,20 +51,8 @@ struct work {
  * Opens the directory of all stores and writes its path to `path`. If it does not exist, `make`
  * makes it; otherwise *ret_works is -1 and the function returns 0.
  */
-_must_check_ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE],
+_must_check_ int work_open_all(bool make, int *ret_works, char path[HOME_PATH_SIZE],
                                struct yett_error *error);
-
-/*
- * Checks, as far as the caller can, whether a directory may be the source of a copy-on-write share.
- * The directory must belong to the caller, on a file system that can be a layer of an overlay. The
- * source must not be located in the directory of stores, nor contain that directory unless the
- * changes are kept in memory (`in_memory`). In either case the source must neither be located in
- * the directory of sessions nor contain that directory. `name` names the share in the error.
- * `state` is where the caller keeps stores and sessions; if it is empty the function fills it in,
- * so that the caller's home is looked up once per request.
- */
-_must_check_ int work_check_source(char state[KEYFILE_PATH_SIZE], int source, const char *name,
-                                   bool in_memory, struct yett_error *error);
 
 /* Makes a store over `source`, and puts it at the front of `*works`. */
 _must_check_ int work_make(int source, const char *target, struct work **works,
@@ -81,14 +70,6 @@ _must_check_ int work_make_like(int parent, const char *name, const struct stat 
  */
 void work_keep(struct work **works, const char *sandbox, const char *name);
 void work_drop(struct work **works);
-
-/*
- * Refuses a share that is located in the directory of stores or of sessions, and a writable share
- * that contains one of these: a sandbox could change the layers of another sandbox, or how a
- * session is restored. `name` and `state` as above.
- */
-_must_check_ int work_check_share(char state[KEYFILE_PATH_SIZE], int fd, bool is_written,
-                                  const char *name, struct yett_error *error);
 
 /* --- work_info.c ------------------------------------------------------------------------------ */
 
@@ -121,7 +102,6 @@ bool work_is_changed(int store);
 _must_check_ int work_copy_info(int from, int to); /* from a store to its fork; 0 or -errno */
 
 void work_new_id(char id[static YETT_ID_SIZE]);
-bool work_is_id(const char *name);
 
 /* --- work_reuse.c ----------------------------------------------------------------------------- */
 
@@ -143,7 +123,7 @@ _must_check_ int work_lock(int store, const char *id, struct yett_error *error);
 /*
  * Use an existing store for another sandbox. work_find() opens it and puts it at the front of
  * `*works`, with its source and target. work_reuse() prepares it over `source`, which must be the
- * directory that the store was made for. `name` as above.
+ * directory that the store was made for. `name` names the share in the error.
  */
 _must_check_ int work_find(const char *id, struct work **works, struct yett_error *error);
 _must_check_ int work_reuse(struct work *work, int source, const char *name, const char *target,

@@ -7,7 +7,7 @@
  * Reads the source once, and follows no link. The overlay shows the mode, group and times of the
  * upper directory, so each directory of this layer has those of its directory in the source.
  */
-#include "libclient/work.h"
+#include "workspace/store/work.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +19,7 @@
 #include "base/escape.h"
 #include "base/lines.h"
 #include "base/failure.h"
-#include "libclient/work_glob.h"
+#include "workspace/store/work_glob.h"
 
 #define ENTRIES_MAX 2000000 /* files and directories to look at */
 #define DEPTH_MAX   128

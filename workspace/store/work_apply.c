@@ -6,7 +6,7 @@
  * Runs as the caller. Only checks whether these files exist, and never reads them. A sandbox may
  * have filled the source directory, so no link there is followed.
  */
-#include "libclient/work.h"
+#include "workspace/store/work.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "base/escape.h"
 #include "base/failure.h"
-#include "libclient/memory.h"
+#include "base/memory.h"
 
 #define STAGE_NAME ".yett-apply-"
 

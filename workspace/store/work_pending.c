@@ -9,7 +9,7 @@
  * replaced another one is opaque if the layers below have one, too. kernel:
  * filesystems/overlayfs.rst
  */
-#include "libclient/work_pending.h"
+#include "workspace/store/work_pending.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@
 
 #include "base/fd.h"
 #include "base/failure.h"
-#include "libclient/work.h"
-#include "libclient/work_copy.h"
-#include "libclient/work_cover.h"
-#include "libclient/work_layers.h"
+#include "workspace/store/work.h"
+#include "workspace/store/work_copy.h"
+#include "workspace/store/work_cover.h"
+#include "workspace/store/work_layers.h"
 
 /* Adds whiteouts to `name`, so that it shows the same over all pending layers as without them. */
 static int cover_pending(const struct layers *layers, const struct cover *cover, const char *name)

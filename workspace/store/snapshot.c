@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See "snapshot" in yett.h: takes snapshots of a store, rolls a store back and forks it.
+ * See "snapshot" in yett-workspace.h: takes snapshots of a store, rolls a store back and forks it.
  *
  * Runs as the caller, on stores of the caller. If a sandbox uses the store, the calling program
  * must have frozen the sandbox.
@@ -14,16 +14,16 @@
 #include "base/escape.h"
 #include "base/lines.h"
 #include "base/failure.h"
-#include "libclient/memory.h"
-#include "libclient/sandbox.h"
-#include "libclient/work.h"
-#include "libclient/work_copy.h"
-#include "libclient/work_layers.h"
-#include "libclient/work_pending.h"
+#include "base/memory.h"
+#include "base/sandbox_name.h"
+#include "workspace/store/work.h"
+#include "workspace/store/work_copy.h"
+#include "workspace/store/work_layers.h"
+#include "workspace/store/work_pending.h"
 
 #define INFO "info"
 
-static int libclient_snapshot_cannot(const struct layers *layers, const char *what, int r,
+static int workspace_snapshot_cannot(const struct layers *layers, const char *what, int r,
                                      struct yett_error *error)
 {
 	errno = -r;
@@ -45,12 +45,12 @@ static int cannot_copy(const struct layers *layers, const char *failed, int r,
 	return YETT_E_FILE_OPERATION_FAILED;
 }
 
-static int libclient_snapshot_no_memory(struct yett_error *error)
+static int workspace_snapshot_no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for snapshots");
 }
 
-static int libclient_snapshot_find(struct layers *layers, const char *name,
+static int workspace_snapshot_find(struct layers *layers, const char *name,
                                    struct layers_name **ret_entry, struct yett_error *error)
 {
 	*ret_entry = layers_find(layers, name);
@@ -87,7 +87,7 @@ static int too_many(const struct layers *layers, struct yett_error *error)
  * Makes a layer of "upper". At the limit of layers, first merges layers that no snapshot needs
  * separately.
  */
-static int libclient_snapshot_freeze(struct layers *layers, struct yett_error *error)
+static int workspace_snapshot_freeze(struct layers *layers, struct yett_error *error)
 {
 	char failed[WORK_COPY_PATH] = "";
 	_cleanup_fd_ int lock = -1;
@@ -105,11 +105,11 @@ static int libclient_snapshot_freeze(struct layers *layers, struct yett_error *e
 	}
 	if (r == -E2BIG)
 		return too_many(layers, error);
-	return r < 0 ? libclient_snapshot_cannot(layers, "freeze what was changed in", r, error)
+	return r < 0 ? workspace_snapshot_cannot(layers, "freeze what was changed in", r, error)
 	             : 0;
 }
 
-static int libclient_snapshot_copy(struct layers *layers, struct yett_error *error)
+static int workspace_snapshot_copy(struct layers *layers, struct yett_error *error)
 {
 	struct work_copy copy = {.failed = ""};
 	int r = pending_add(layers, &copy);
@@ -137,10 +137,10 @@ static int name_last(struct layers *layers, struct layers_name *entry, struct ye
 	if (r == 0)
 		return 0;
 	pending_take_back(layers);
-	return libclient_snapshot_cannot(layers, "name a snapshot of", r, error);
+	return workspace_snapshot_cannot(layers, "name a snapshot of", r, error);
 }
 
-static int libclient_snapshot_take(struct layers *layers, const char *name, char **ret_name,
+static int workspace_snapshot_take(struct layers *layers, const char *name, char **ret_name,
                                    struct yett_error *error)
 {
 	struct layers_name entry = {.created_ms = clock_wall_ms()};
@@ -156,14 +156,14 @@ static int libclient_snapshot_take(struct layers *layers, const char *name, char
 		                 "the store %s has a snapshot %s already", layers->id, entry.name);
 	if (layers->names_count == LAYERS_NAMES_MAX)
 		return too_many(layers, error);
-	r = layers->is_used ? libclient_snapshot_copy(layers, error)
-	                    : libclient_snapshot_freeze(layers, error);
+	r = layers->is_used ? workspace_snapshot_copy(layers, error)
+	                    : workspace_snapshot_freeze(layers, error);
 	if (r == 0)
 		r = name_last(layers, &entry, error);
 	if (r)
 		return r;
 	if (ret_name && !(*ret_name = memory_new(strlen(entry.name) + 1)))
-		return libclient_snapshot_no_memory(error);
+		return workspace_snapshot_no_memory(error);
 	if (ret_name)
 		(void)strcpy(*ret_name, entry.name);
 	return 0;
@@ -175,12 +175,12 @@ static int open_and_take(const char *work, const char *name, bool even_used, cha
 	_cleanup_(layers_close) struct layers layers;
 	int r = layers_open(&layers, work, even_used, error);
 
-	if (r == 0 && name && (!sandbox_is_name(name) || strlen(name) >= LAYERS_NAME_SIZE))
+	if (r == 0 && name && (!sandbox_name_is_valid(name) || strlen(name) >= LAYERS_NAME_SIZE))
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 			"%.100s cannot be the name of a snapshot: at most 63 of a-z, 0-9, '.', '_' and '-', and a letter or digit first",
 			ESCAPE(name));
-	return r ? r : libclient_snapshot_take(&layers, name, ret_name, error);
+	return r ? r : workspace_snapshot_take(&layers, name, ret_name, error);
 }
 
 int yett_snapshot_take(const char *work, const char *name, char **ret_name,
@@ -195,7 +195,7 @@ int yett_snapshot_take_used(const char *work, const char *name, char **ret_name,
 	return open_and_take(work, name, true, ret_name, error);
 }
 
-static int libclient_snapshot_older(const void *a, const void *b)
+static int workspace_snapshot_older(const void *a, const void *b)
 {
 	const struct layers_name *x = a, *y = b;
 
@@ -213,20 +213,20 @@ int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list,
 	int r;
 
 	layers_begin(&layers, -1, work);
-	r = list ? work_open(work, &layers.store, error) : libclient_snapshot_no_memory(error);
+	r = list ? work_open(work, &layers.store, error) : workspace_snapshot_no_memory(error);
 	if (r == 0)
 		r = layers_read(&layers, error);
 	if (r)
 		return r;
 	lines_read_boot(boot);
-	qsort(layers.names, layers.names_count, sizeof *layers.names, libclient_snapshot_older);
+	qsort(layers.names, layers.names_count, sizeof *layers.names, workspace_snapshot_older);
 	for (size_t i = 0; i < layers.names_count; i++) {
 		struct yett_snapshot *snapshot = memory_new(sizeof *snapshot);
 		char *name = snapshot ? memory_add_text(snapshot, layers.names[i].name) : NULL;
 
 		if (!name) {
-			yett_free(snapshot);
-			return libclient_snapshot_no_memory(error);
+			memory_free(snapshot);
+			return workspace_snapshot_no_memory(error);
 		}
 		*snapshot = (struct yett_snapshot){.size = sizeof *snapshot,
 		                                   .name = name,
@@ -236,7 +236,7 @@ int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list,
 		                                           *layers.names[i].boot &&
 		                                           strcmp(layers.names[i].boot, boot) != 0};
 		if (!list_add(list, snapshot))
-			return libclient_snapshot_no_memory(error);
+			return workspace_snapshot_no_memory(error);
 	}
 	*ret_list = (struct yett_snapshot_list *)steal_ptr(&list);
 	return 0;
@@ -265,12 +265,12 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 	if (r == 0)
 		r = work_hold_apply(layers.store, layers.id, &lock, error);
 	if (r == 0)
-		r = libclient_snapshot_find(&layers, name, &entry, error);
+		r = workspace_snapshot_find(&layers, name, &entry, error);
 	if (r)
 		return r;
 	r = layers_forget_name(&layers, entry->name);
 	if (r < 0)
-		return libclient_snapshot_cannot(&layers, "forget a snapshot of", r, error);
+		return workspace_snapshot_cannot(&layers, "forget a snapshot of", r, error);
 	*entry = layers.names[--layers.names_count];
 	if (!layers.is_used)
 		/* If this fails, the layers only keep their disk space. */
@@ -322,17 +322,17 @@ int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags,
 	if (r == 0)
 		r = work_hold_apply(layers.store, layers.id, &lock, error);
 	if (r == 0)
-		r = libclient_snapshot_find(&layers, name, &entry, error);
+		r = workspace_snapshot_find(&layers, name, &entry, error);
 	if (r == 0)
 		r = check_later(&layers, entry, flags, error);
 	if (r || is_check)
 		return r;
 	r = layers_cut(&layers, entry->layer);
-	return r < 0 ? libclient_snapshot_cannot(&layers, "go back in", r, error) : 0;
+	return r < 0 ? workspace_snapshot_cannot(&layers, "go back in", r, error) : 0;
 }
 
 /* Copies one directory tree of the store. */
-static int libclient_snapshot_copy_part(const struct layers *layers, int from, int to,
+static int workspace_snapshot_copy_part(const struct layers *layers, int from, int to,
                                         const char *name, struct yett_error *error)
 {
 	_cleanup_fd_ int old = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
@@ -358,7 +358,7 @@ static int copy_hidden(const struct layers *layers, int store, struct yett_error
 
 	if (fstatat(layers->store, "hidden", &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return 0;
-	return libclient_snapshot_copy_part(layers, layers->store, store, "hidden", error);
+	return workspace_snapshot_copy_part(layers, layers->store, store, "hidden", error);
 }
 
 /*
@@ -377,7 +377,7 @@ static int make_upper(const struct layers *layers, int store, unsigned layer,
 	r = layer == 0 ? fstatat(layers->store, "upper", &like, AT_SYMLINK_NOFOLLOW)
 	               : fstatat(layers_place(layers, layer), name, &like, AT_SYMLINK_NOFOLLOW);
 	r = r < 0 ? -errno : work_make_like(store, "upper", &like);
-	return r < 0 ? libclient_snapshot_cannot(layers, "copy the top of", r, error) : 0;
+	return r < 0 ? workspace_snapshot_cannot(layers, "copy the top of", r, error) : 0;
 }
 
 /* Copies the layers range[0] to range[1] to the directory `part` of another store. */
@@ -390,10 +390,10 @@ static int copy_layers(const struct layers *layers, int store, const char *part,
 
 	if (mkdirat(store, part, 0700) < 0 ||
 	    (directory = openat(store, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
-		return libclient_snapshot_cannot(layers, "copy the layers of", -errno, error);
+		return workspace_snapshot_cannot(layers, "copy the layers of", -errno, error);
 	for (unsigned layer = range[0]; r == 0 && layer <= range[1]; layer++) {
 		layers_number(layer, name);
-		r = libclient_snapshot_copy_part(layers, layers_place(layers, layer), directory,
+		r = workspace_snapshot_copy_part(layers, layers_place(layers, layer), directory,
 		                                 name, error);
 	}
 	return r;
@@ -408,7 +408,7 @@ static int copy_names(const struct layers *layers, int store, unsigned last,
 	layers_begin(&copy, store, layers->id);
 	for (size_t i = 0; r == 0 && i < layers->names_count; i++)
 		r = layers->names[i].layer <= last ? layers_set_name(&copy, &layers->names[i]) : 0;
-	return r < 0 ? libclient_snapshot_cannot(layers, "copy the snapshots of", r, error) : 0;
+	return r < 0 ? workspace_snapshot_cannot(layers, "copy the snapshots of", r, error) : 0;
 }
 
 /*
@@ -418,7 +418,7 @@ static int copy_names(const struct layers *layers, int store, unsigned last,
 static int copy_now(const struct layers *layers, int store, struct yett_error *error)
 {
 	const unsigned last = layers->count + layers->pending;
-	int r = libclient_snapshot_copy_part(layers, layers->store, store, "upper", error);
+	int r = workspace_snapshot_copy_part(layers, layers->store, store, "upper", error);
 
 	if (r == 0)
 		r = copy_layers(layers, store, "layers", (const unsigned[]){1, layers->count},
@@ -444,11 +444,11 @@ static int copy_snapshot(const struct layers *layers, int store, unsigned last,
 }
 
 /* Copies "info" last: a store without "info" counts as incomplete. */
-static int libclient_snapshot_fill(struct layers *layers, const char *name, int store,
+static int workspace_snapshot_fill(struct layers *layers, const char *name, int store,
                                    struct yett_error *error)
 {
 	struct layers_name *entry;
-	int r = name ? libclient_snapshot_find(layers, name, &entry, error) : 0;
+	int r = name ? workspace_snapshot_find(layers, name, &entry, error) : 0;
 
 	if (r == 0)
 		r = name ? copy_snapshot(layers, store, entry->layer, error)
@@ -458,7 +458,7 @@ static int libclient_snapshot_fill(struct layers *layers, const char *name, int 
 	if (r)
 		return r;
 	r = mkdirat(store, "work", 0700) < 0 ? -errno : work_copy_info(layers->store, store);
-	return r < 0 ? libclient_snapshot_cannot(layers, "copy the metadata of", r, error) : 0;
+	return r < 0 ? workspace_snapshot_cannot(layers, "copy the metadata of", r, error) : 0;
 }
 
 int yett_snapshot_fork(const char *work, const char *name, uint32_t flags,
@@ -466,7 +466,7 @@ int yett_snapshot_fork(const char *work, const char *name, uint32_t flags,
 {
 	_cleanup_(layers_close) struct layers layers;
 	_cleanup_fd_ int root = -1, store = -1;
-	char path[KEYFILE_PATH_SIZE], id[YETT_ID_SIZE];
+	char path[HOME_PATH_SIZE], id[YETT_ID_SIZE];
 	int r = layers_open(&layers, work, flags & YETT_FORK_USED, error);
 
 	if (r == 0)
@@ -476,8 +476,8 @@ int yett_snapshot_fork(const char *work, const char *name, uint32_t flags,
 	work_new_id(id);
 	if (mkdirat(root, id, 0700) < 0 ||
 	    (store = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
-		return libclient_snapshot_cannot(&layers, "make another one of", -errno, error);
-	r = libclient_snapshot_fill(&layers, name, store, error);
+		return workspace_snapshot_cannot(&layers, "make another one of", -errno, error);
+	r = workspace_snapshot_fill(&layers, name, store, error);
 	if (r)
 		/* If this fails, the rest is listed as a store and can be discarded. */
 		(void)!work_remove(root, id, store);

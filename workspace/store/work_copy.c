@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See work_copy.h. */
-#include "libclient/work_copy.h"
+#include "workspace/store/work_copy.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See memory.h. */
-#include "libclient/memory.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static void take_from(void *owner, void *block)
 void *memory_keep(void *owner, void *block)
 {
 	take_from(owner, block);
-	yett_free(owner);
+	memory_free(owner);
 	return block;
 }
 
@@ -99,7 +99,7 @@ bool list_add(struct list *list, void *item)
 		void **grown = memory_add(list, room * sizeof *grown);
 
 		if (!grown) {
-			yett_free(item);
+			memory_free(item);
 			return false;
 		}
 		for (size_t i = 0; i < list->count; i++)
@@ -130,9 +130,9 @@ bool list_move(struct list *from, struct list *to)
  * Frees a tree of blocks without recursion: before a block is freed, the blocks that belong to it
  * are inserted in front of the rest of the list.
  */
-void yett_free(void *memory)
+void memory_free(void *block)
 {
-	struct head *head = memory ? head_of(memory) : NULL;
+	struct head *head = block ? head_of(block) : NULL;
 
 	if (head)
 		head->next = NULL; /* the root belongs to nothing, so nothing follows */

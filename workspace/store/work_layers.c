@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See work_layers.h. */
-#include "libclient/work_layers.h"
+#include "workspace/store/work_layers.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "base/entries.h"
 #include "base/escape.h"
 #include "base/failure.h"
-#include "libclient/sandbox.h"
-#include "libclient/work.h"
-#include "libclient/work_copy.h"
-#include "libclient/work_pending.h"
+#include "base/sandbox_name.h"
+#include "workspace/store/work.h"
+#include "workspace/store/work_copy.h"
+#include "workspace/store/work_pending.h"
 
 #define NAME_NEW  ".new"
 #define LINK_SIZE 80
@@ -53,7 +53,7 @@ static bool read_name(int directory, const char *name, struct layers_name *ret_e
 	char text[LINK_SIZE];
 	unsigned long long layer, created;
 	int end = 0;
-	ssize_t n = sandbox_is_name(name) && strlen(name) < LAYERS_NAME_SIZE
+	ssize_t n = sandbox_name_is_valid(name) && strlen(name) < LAYERS_NAME_SIZE
 	                    ? readlinkat(directory, name, text, sizeof text - 1)
 	                    : -1;
 

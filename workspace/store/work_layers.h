@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "libclient/yett.h"
+#include "workspace/yett-workspace.h"
 
 #define LAYERS_NAMES_MAX 256
 #define LAYERS_NAME_SIZE 64

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that the library returns to programs, except handles. yett_free() frees a block with all
- * blocks that belong to it.
+ * Memory that a library returns to programs, except handles. memory_free() frees a block with all
+ * blocks that belong to it. Each library has its own copy of this file, and so frees only its own
+ * blocks.
  *
  * Runs with the caller's privilege. A block can belong to another block, and is then freed with it.
  * So one call frees a status and the texts that it points to. Such memory is never passed to
@@ -9,13 +10,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "base/fd.h"
-#include "libclient/yett.h"
-
-/* Allocates zeroed bytes, to be freed with yett_free(). NULL: no memory. */
+/* Allocates zeroed bytes, to be freed with memory_free(). NULL: no memory. */
 void *memory_new(size_t size);
+
+/* Frees a block, and everything that belongs to it. Takes NULL. */
+void memory_free(void *block);
 
 /*
  * Allocates a zeroed block that belongs to `owner`. Returns NULL if `owner` is NULL or there is no
@@ -65,5 +67,5 @@ bool list_move(struct list *from, struct list *to);
 
 static inline void memory_freep(void *block)
 {
-	yett_free(*(void **)block);
+	memory_free(*(void **)block);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See "work" in yett.h: finds the store that a name means. Runs as the caller. Reads only the list
- * and the path of the current directory.
+ * See "work" in yett-workspace.h: finds the store that a name means. Runs as the caller. Reads only
+ * the list and the path of the current directory.
  */
-#include "libclient/work.h"
+#include "workspace/store/work.h"
 
 #include <limits.h>
 #include <stdio.h>
