@@ -11,8 +11,8 @@
  */
 #pragma once
 
-#include "helper/policy/key_line.h"
 #include "helper/plan/peer.h"
+#include "helper/policy/key_line.h"
 #include "helper/setup/registry.h"
 #include "helper/supervisor/supervisor.h"
 
@@ -30,8 +30,8 @@ struct means {
 };
 
 /*
- * Monitor → decider, once, with the client's connection. The decider has had the policy's image
- * since its start. Later the monitor may send a struct yett_error that answers no request: the
+ * Monitor → decider, once, with the client's connection and, if yett-reader runs, the socket of
+ * ACT_READER. The decider has had the policy's image since its start. Later the monitor may send a struct yett_error that answers no request: the
  * decider then sends this error to the client and ends the connection.
  */
 struct decider_begin {
@@ -77,14 +77,19 @@ enum decider_act {
 	ACT_MOUNT,
 	/* struct yett_error: the error that the client was sent. */
 	ACT_REFUSED,
+	ACT_READER, /* start yett-reader, or start it again */
 	ACTS
 };
 
-/* Asks who enrolled the key. The answer also has the peer's names, unless the key is unknown. */
+/* Asks who enrolled the key. */
 struct decider_key {
 	char line[KEY_LINE_LENGTH];
-	/* A key in the peer's own authorized_keys counts, too. */
+	/*
+	 * A key in the peer's own authorized_keys counts, too: then the decider asks yett-reader.
+	 */
 	bool may_be_own;
+	/* As yett-reader reports it: for the audit. */
+	char program[PLAN_PROGRAM_SIZE - 1];
 };
 
 struct decider_records {
@@ -107,14 +112,12 @@ enum decider_key_source { DECIDER_KEY_UNKNOWN, DECIDER_KEY_ENROLLED, DECIDER_KEY
  * Monitor → decider. With the answer to CREATE, ASK and MOUNT comes the supervisor's socket, on
  * which the supervisor sends a supervisor_created and, later, notices. If an ASK needs a channel,
  * the client's end of the channel comes, too. With the answer to RECORDS comes a memfd with `count`
- * records.
+ * records; with the answer to READER a socket to a yett-reader that has become the peer
+ * (programs/decide/reader/reader.h), or no descriptor.
  */
 struct decider_answer_key {
 	uint32_t source; /* enum decider_key_source */
-	/* For DECIDER_KEY_OWN: the user has enrolled no key yet. */
-	bool is_first;
-	char principal[MESSAGE_NAME_MAX + 1];
-	struct peer_names names;
+	char principal[MESSAGE_NAME_MAX + 1]; /* of DECIDER_KEY_ENROLLED */
 };
 
 struct decider_answer {
@@ -127,7 +130,7 @@ struct decider_answer {
 	union {
 		struct decider_answer_key key;
 		char id[PLAN_ID_SIZE]; /* of the new sandbox */
-		uint32_t count;        /* of records */
+		uint32_t count;        /* of records; of READER: why there is none, an errno */
 		struct message_totals totals;
 	};
 };

@@ -33,10 +33,10 @@
 /*
  * yett-decider starts as root, drops all privilege, and starts yett-decoder. Both run with this id.
  */
-static int start_decider(struct monitor *m, const char *libexec)
+static int start_decider(struct monitor *m)
 {
 	char id[16], policy[16] = "", empty[4096] = "";
-	char *argv[] = {(char *)"yett-decider", id, empty, policy, (char *)libexec, NULL};
+	char *argv[] = {(char *)"yett-decider", id, empty, policy, (char *)m->libexec, NULL};
 	uint32_t number = 0;
 
 	/*
@@ -54,15 +54,35 @@ static int start_decider(struct monitor *m, const char *libexec)
 	                       IDMAP_ROLES_OF_DECIDERS + number);
 	if (m->policy)
 		(void)snprintf(policy, sizeof policy, "%d", m->policy->memory);
-	return program_start(libexec, argv, m->policy ? &m->policy->memory : NULL,
+	return program_start(m->libexec, argv, m->policy ? &m->policy->memory : NULL,
 	                     m->policy != NULL, &m->decider);
+}
+
+static int start_reader(struct monitor *m)
+{
+	char *argv[] = {(char *)"yett-reader", NULL};
+
+	return program_start(m->libexec, argv, NULL, 0, &m->reader);
+}
+
+/*
+ * Makes yett-reader become the peer. Whoever sends this packet chooses the user, so the decider
+ * gets only a socket on which it was sent.
+ */
+static int name_peer(struct monitor *m)
+{
+	int r = program_ask(&m->reader, &(struct iovec){&m->peer, sizeof m->peer}, 1);
+
+	if (r < 0)
+		program_end(&m->reader);
+	m->named_reader = steal_fd(&m->reader.socket);
+	return r;
 }
 
 int monitor_prepare(struct monitor *m, const char *libexec)
 {
-	int r = start_decider(m, libexec);
-
-	return r == 0 ? reader_start(libexec, &m->reader) : r;
+	m->libexec = libexec;
+	return start_decider(m) ?: start_reader(m);
 }
 
 void monitor_free(struct monitor *m)
@@ -70,7 +90,7 @@ void monitor_free(struct monitor *m)
 	program_end(&m->decider);
 	m->decider_id = fd_close(m->decider_id);
 	fd_close(m->rules);
-	reader_free(&m->reader);
+	program_end(&m->reader);
 	m->listener = fd_close(m->listener);
 }
 
@@ -137,25 +157,30 @@ static int monitor_find_key(struct monitor *m, struct reply *reply)
 	line[KEY_LINE_LENGTH] = '\0';
 	if (r == 0)
 		r = keys_find(m->policy, line, key->principal, error);
-	key->source = r == 0 ? DECIDER_KEY_ENROLLED : DECIDER_KEY_OWN;
 	if (r != 0 && r != -ENOENT)
 		return r;
-	if (r != 0 && !asked->may_be_own) {
-		key->source = DECIDER_KEY_UNKNOWN;
+	m->is_reader_done = r == 0;
+	key->source = r == 0              ? DECIDER_KEY_ENROLLED
+	              : asked->may_be_own ? DECIDER_KEY_OWN
+	                                  : DECIDER_KEY_UNKNOWN;
+	if (key->source == DECIDER_KEY_UNKNOWN)
 		return 0;
-	}
-	r = reader_ask(&m->reader, &m->peer, r == 0 ? NULL : line, &key->is_first, error);
-	key->names = m->peer.names;
-	memcpy(m->asker.program, m->peer.names.program, sizeof m->asker.program);
+	memcpy(m->asker.program, asked->program, sizeof asked->program);
 	memcpy(m->asker.key, line, sizeof line);
 	memcpy(m->asker.principal, key->principal, sizeof key->principal);
-	if (r >= 0)
-		return r;
-	return key->source == DECIDER_KEY_ENROLLED
-	               ? error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
-	                           "the user's account cannot be looked up: %s", strerror(-r))
-	               : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY,
-	                           "the user's own keys cannot be read: %s", strerror(-r));
+	return 0;
+}
+
+static int monitor_give_reader(struct monitor *m, struct reply *reply)
+{
+	int r;
+
+	program_end(&m->reader);
+	m->is_reader_done = false;
+	r = start_reader(m) ?: name_peer(m);
+	reply->answer.count = (uint32_t)-r;
+	reply->fds[0] = steal_fd(&m->named_reader);
+	return 0;
 }
 
 /* The decider must not choose the id: it could choose that of another sandbox. */
@@ -382,6 +407,7 @@ static const struct {
 	[ACT_RULES] = {monitor_take_rules, 0, true, true, true},
 	[ACT_MOUNT] = {monitor_mount_shares, 0, false, true, true},
 	[ACT_REFUSED] = {refused, sizeof(struct yett_error), true, false, false},
+	[ACT_READER] = {monitor_give_reader, 0, false, false, false},
 };
 
 /*
@@ -437,6 +463,7 @@ static int monitor_monitor_serve(struct monitor *m)
 /* Sends the connection to the decider, which sends a hello or the refusal. */
 static int monitor_begin(const struct monitor *m, const struct yett_error *refused)
 {
+	const int fds[] = {m->socket, m->named_reader};
 	struct decider_begin begin = {.refused = *refused,
 	                              .peer = m->peer,
 	                              .no_host = m->no_host,
@@ -445,7 +472,8 @@ static int monitor_begin(const struct monitor *m, const struct yett_error *refus
 	begin.by_port = m->host ? m->host->by_port : begin.is_rootless;
 	if (m->means)
 		begin.means = *m->means;
-	return privilege_send(m->decider.socket, &begin, sizeof begin, &m->socket, 1);
+	return privilege_send(m->decider.socket, &begin, sizeof begin, fds,
+	                      1 + (m->named_reader >= 0));
 }
 
 /*
@@ -463,7 +491,7 @@ static int begin_anew(struct monitor *m, const struct yett_error *refused)
 	         (uint32_t)m->peer.uid, m->peer.pid);
 	program_end(&m->decider);
 	m->decider_id = fd_close(m->decider_id);
-	r = start_decider(m, m->reader.libexec);
+	r = start_decider(m);
 	return r < 0 ? r : monitor_begin(m, refused);
 }
 
@@ -532,9 +560,8 @@ static int monitor_loop(struct monitor *m)
 			/* Free memory: an idle sandbox should cost little. */
 			timeout_ms = m->pool >= 0 ? SPARES_MS : -1;
 			(void)madvise(m->ask, sizeof *m->ask, MADV_DONTNEED);
-			/* Not needed for keys that the administrator enrolled. */
-			if (!m->reader.is_kept)
-				reader_free(&m->reader);
+			if (m->is_reader_done)
+				program_end(&m->reader);
 		} else if (ready == 0) {
 			timeout_ms = -1;
 			supervisors_end_spares(m, 0);
@@ -545,13 +572,13 @@ static int monitor_loop(struct monitor *m)
 
 void monitor_report(const char *libexec, int socket, int r, struct yett_error *error)
 {
-	struct monitor m = {MONITOR_NONE, .listener = -1};
+	struct monitor m = {MONITOR_NONE, .libexec = libexec, .listener = -1};
 
 	if (r < 0 && error->message[0] == '\0')
 		(void)error_set(error, YETT_E_INIT_FAILED, 0, "the helper cannot serve: %s",
 		                strerror(-r));
 	m.socket = socket;
-	if (start_decider(&m, libexec) == 0 && monitor_begin(&m, error) == 0)
+	if (start_decider(&m) == 0 && monitor_begin(&m, error) == 0)
 		(void)!kernel_wait_end(m.decider.pid, DROP_MS);
 	program_end(&m.decider);
 }
@@ -591,7 +618,7 @@ int monitor_serve(struct monitor *m, int socket)
 	if (r >= 0)
 		r = m->process = peer_open_process(socket, m->peer.pid);
 	if (r >= 0 && error.code == 0) {
-		reader_begin(&m->reader, &m->peer);
+		(void)!name_peer(m);
 		r = m->caller ? 0 : peer_examine(m->process, &m->peer);
 		/* The policy may have been replaced while the connection waited for its turn. */
 		if (r >= 0 && supervisors_check_policy(m, &error) != 0)
@@ -603,6 +630,7 @@ int monitor_serve(struct monitor *m, int socket)
 	if (error.code)
 		log_refusal(m, &error);
 	r = r < 0 ? r : begin_anew(m, &error);
+	m->named_reader = fd_close(m->named_reader);
 	if (r == 0 && monitor_loop(m) < 0)
 		report_end(m);
 	/*

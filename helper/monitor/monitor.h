@@ -9,8 +9,8 @@
 #pragma once
 
 #include "helper/monitor/decider.h"
-#include "helper/monitor/reader.h"
 #include "helper/privilege/place.h"
+#include "helper/privilege/program.h"
 #include "helper/supervisor/supervisor.h"
 
 struct policy;
@@ -54,10 +54,14 @@ struct monitor {
 	bool *is_proven;
 
 	/* Private to the monitor. */
+	const char *libexec; /* directory of the programs */
 	struct program decider;
 	/* Reservation of the decider's uid; -1: the decider has the monitor's uid. */
 	int decider_id;
-	struct reader reader;
+	struct program reader; /* yett-reader; its socket is here until it becomes the peer */
+	int named_reader;      /* socket of a yett-reader that became the peer, for the decider */
+	/* The decider has the names, and the administrator enrolled the key: no more is asked. */
+	bool is_reader_done;
 	int socket; /* of the client */
 	/*
 	 * pidfd of the process that connected. When that process exits, the connection ends, even
@@ -98,9 +102,10 @@ struct monitor {
 	bool is_outdated;
 	bool is_over;
 };
-#define MONITOR_NONE                                                                    \
-	.decider = PROGRAM_NONE, .decider_id = -1, .reader = READER_NONE, .socket = -1, \
-	.process = -1, .pool = -1, .pool_end = -1, .rules = -1, .taker = -1, .lasting = PLACE_HERE
+#define MONITOR_NONE                                                                             \
+	.decider = PROGRAM_NONE, .decider_id = -1, .reader = PROGRAM_NONE, .socket = -1,         \
+	.named_reader = -1, .process = -1, .pool = -1, .pool_end = -1, .rules = -1, .taker = -1, \
+	.lasting = PLACE_HERE
 
 /*
  * A packet of the decider: the act and its data. admit_unpack() moves the parts of a plan to their

@@ -45,7 +45,8 @@ MAY_INCLUDE = {
     "programs/audit": ["base/", "protocol/frame.h", "protocol/message_command.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/lockdown.h", "helper/setup/audit.h", "programs/decide/decider/plan_name.h", "programs/decide/decider/refuse_plan.h", "programs/decide/decoder/plan_fields.h", "programs/net/egress.h", "programs/net/report_text.h", "programs/inside/init/argv.h"],
     "programs/closer": ["base/", "protocol/", "helper/listener/closer.h", "helper/privilege/lockdown.h"],
     "programs/decide/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/policy/key_line.h", "helper/plan/", "helper/policy/policy.h",
-                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/net/egress.h", "programs/net/report_text.h", "programs/decide/policy/target.h"],
+                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/net/egress.h", "programs/net/report_text.h", "programs/decide/policy/target.h",
+                         "programs/decide/reader/reader.h"],
     "programs/decide/decoder": ["base/", "protocol/", "programs/decide/decider/decoder.h", "programs/decide/decider/plan_name.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
     "workspace/diff": ["base/", "helper/privilege/lockdown.h"],
     "programs/net": ["base/", "protocol/", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
@@ -55,7 +56,7 @@ MAY_INCLUDE = {
     "programs/inside/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/decide/decider/plan_add.h", "programs/decide/decider/plan_name.h", "programs/net/egress.h",
                       "programs/net/ruleset.h"],
     "programs/decide/policy": ["base/", "helper/policy/image.h", "helper/policy/key_line.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
-    "programs/decide/reader": ["base/", "protocol/", "helper/policy/key_line.h", "helper/monitor/reader.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
+    "programs/decide/reader": ["base/", "protocol/", "helper/policy/key_line.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
     "programs/rootless": ["base/", "helper/", "programs/decide/policy/target.h"],
 }
 

@@ -51,7 +51,7 @@ BUILDS = re.compile(OURS.pattern + r"|^(setns|unshare|mount|pivot_root|open_tree
 
 # What the decider asks its monitor for, and may not be able to do itself.
 OF_THE_HELPER = re.compile(r"^(privilege_|setup_|supervisors?_|monitor_|listener_|policy_load$|template_start|identity_|share_(start|check)$|forker_"
-                           r"|cgroup_|reserve_|registry_|capng_|keys_find$|reader_|own_keys_)")
+                           r"|cgroup_|reserve_|registry_|capng_|keys_find$|own_keys_)")
 
 # What judges a request, and what proves who asked.
 DECIDES = re.compile(r"^(verify_|authorize|planning_|manage_(decide|handle|find)|connection_|requests_|sandboxes_|decoder_|fit_plan$|key_text$|plan_add_"
@@ -142,7 +142,7 @@ class Programs(unittest.TestCase):
 
     def test_the_decider_has_nothing_of_what_root_does(self):
         self.assertEqual(sorted(name for name in programs.defined(DECIDER) if OF_THE_HELPER.match(name)), [])
-        self.assertLessEqual({"supervisors_begin", "monitor_serve", "keys_find", "reader_ask"},
+        self.assertLessEqual({"supervisors_begin", "monitor_serve", "keys_find"},
                              {name for name in programs.defined(HELPER) if OF_THE_HELPER.match(name)})
         # It starts its decoder before it has given root up, and calls nothing by itself that opens, makes or ends anything.
         called = {name for path in self.linked("helper/yett-decider") if "programs_decide_decider" in path or "programs/decide/decider" in path

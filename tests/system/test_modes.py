@@ -165,8 +165,8 @@ class Roles(yett.Case):
         self.assertEqual((status['NoNewPrivs'], status['Seccomp'], status['Threads']), ('1', '2', '1'))
         links = {int(name): os.readlink('/proc/%d/fd/%s' % (self.decider, name)) for name in os.listdir('/proc/%d/fd' % self.decider)}
         kinds = sorted(re.sub(r'socket:.*', 'socket', link) for link in links.values())
-        # Its monitor, its decoder, the client, the supervisor; where it waits for that; the policy, as it came and as it was loaded.
-        self.assertEqual([kind for kind in kinds if not kind.startswith('/memfd:')], ['anon_inode:[eventpoll]'] + ['socket'] * 4, links)
+        # Its monitor, its decoder, the client, the supervisor, yett-reader; where it waits for that; the policy, as it came and as it was loaded.
+        self.assertEqual([kind for kind in kinds if not kind.startswith('/memfd:')], ['anon_inode:[eventpoll]'] + ['socket'] * 5, links)
         self.assertEqual({kind.split(' ')[0] for kind in kinds if kind.startswith('/memfd:')}, {'/memfd:yett-policy'}, links)
         self.assertTrue(links[0].startswith('socket:'), links)
         self.assertEqual(len(self.service.connections() & yett.sockets_of(self.decider)), 1)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the real yett-reader (in $YETT_LIBEXEC) says of users: those of /etc/passwd, and one whom
- * only a name service knows. For that one the test is in a mount namespace of its own, where
- * nss-systemd(8) finds the account in /run/userdb.
+ * What the real yett-reader (in $YETT_LIBEXEC) reports of users to the decider: those of
+ * /etc/passwd, and one whom only a name service knows. For that one the test is in a mount
+ * namespace of its own, where nss-systemd(8) finds the account in /run/userdb. The test takes the
+ * place of the monitor, which starts yett-reader and says who it becomes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "helper/monitor/reader.h"
+#include "helper/monitor/program_end.h"
 #include "helper/privilege/privilege.h"
+#include "programs/decide/decider/account.h"
+#include "programs/decide/decider/ask.h"
 
 #define ID     41711
 #define HOME   "/run/home"
@@ -31,17 +34,49 @@
 #define LINE   "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 #define MODULE "libnss_systemd.so.2"
 
+struct fixture {
+	const char *libexec;
+	struct program program;
+	struct peer peer;
+	struct account account;
+};
+
+static struct fixture fixture;
+
 static int start(void **state)
 {
-	static struct reader reader;
-
-	*state = &reader;
-	return reader_start(getenv("YETT_LIBEXEC"), &reader);
+	fixture = (struct fixture){.libexec = getenv("YETT_LIBEXEC"),
+	                           .program = PROGRAM_NONE,
+	                           .peer = {.uid = geteuid(), .gid = getegid()},
+	                           .account = {.reader = -1}};
+	*state = &fixture;
+	return 0;
 }
 
 static int stop(void **state)
 {
-	reader_free(*state);
+	struct fixture *f = *state;
+
+	f->account.reader = fd_close(f->account.reader);
+	program_end(&f->program);
+	return 0;
+}
+
+/* As the monitor's act: the only one of the account. */
+int ask(enum decider_act act, const struct iovec *parts, unsigned count,
+        struct decider_answer *ret_answer, struct ask_fds *ret_fds, struct yett_error *error)
+{
+	char *argv[] = {(char *)"yett-reader", NULL};
+
+	(void)parts, (void)count, (void)ret_answer, (void)error;
+	assert_int_equal(act, ACT_READER);
+	program_end(&fixture.program);
+	(void)!privilege_raise(); /* program_end() has lowered it */
+	assert_int_equal(program_start(fixture.libexec, argv, NULL, 0, &fixture.program), 0);
+	assert_int_equal(program_ask(&fixture.program,
+	                             &(struct iovec){&fixture.peer, sizeof fixture.peer}, 1),
+	                 0);
+	*ret_fds = (struct ask_fds){steal_fd(&fixture.program.socket), -1};
 	return 0;
 }
 
@@ -49,37 +84,34 @@ static void the_names_of_a_user_are_those_of_the_account(void **state)
 {
 	const struct passwd *user = getpwuid(geteuid());
 	const struct group *group = getgrgid(getegid());
-	struct peer peer = {.uid = geteuid(), .gid = getegid()};
-	struct yett_error error = {0};
-	bool is_first = true;
+	struct fixture *f = *state;
+	const struct peer_names *names = &f->peer.names;
 
 	assert_non_null(user);
 	assert_non_null(group);
-	reader_begin(*state, &peer);
-	assert_int_equal(reader_ask(*state, &peer, NULL, &is_first, &error), 0);
-	assert_false(is_first);
-	assert_string_equal(peer.names.user, user->pw_name);
-	assert_string_equal(peer.names.home, user->pw_dir);
-	assert_string_equal(peer.names.shell, user->pw_shell);
-	assert_string_equal(peer.names.group, group->gr_name);
+	assert_int_equal(account_name(&f->account, &f->peer), 0);
+	assert_string_equal(names->user, user->pw_name);
+	assert_string_equal(names->home, user->pw_dir);
+	assert_string_equal(names->shell, user->pw_shell);
+	assert_string_equal(names->group, group->gr_name);
 }
 
 static void one_that_was_killed_is_followed_by_another(void **state)
 {
-	struct reader *reader = *state;
-	struct peer peer = {.uid = geteuid(), .gid = getegid()};
+	struct fixture *f = *state;
 	struct yett_error error = {0};
 	bool is_first;
+	pid_t pid;
 
-	reader_begin(reader, &peer);
-	assert_int_equal(kill(reader->program.pid, SIGKILL), 0);
-	(void)!reader_ask(reader, &peer, NULL, &is_first, &error); /* it may have answered before */
-	reader_free(reader);
-	assert_int_equal(reader->program.pid, 0);
-	peer.names.user[0] = '\0';
-	assert_int_equal(reader_ask(reader, &peer, NULL, &is_first, &error), 0);
-	assert_int_not_equal(reader->program.pid, 0);
-	assert_int_not_equal(peer.names.user[0], '\0');
+	assert_int_equal(account_name(&f->account, &f->peer), 0);
+	pid = f->program.pid;
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	f->program = PROGRAM_NONE;
+	f->peer.names.user[0] = '\0';
+	assert_true(account_find_key(&f->account, &f->peer, LINE, &is_first, &error) >= 0);
+	assert_int_not_equal(f->program.pid, 0);
+	assert_int_not_equal(f->peer.names.user[0], '\0');
 }
 
 static void put(const char *path, const char *text, mode_t mode)
@@ -104,7 +136,7 @@ static void make_directory(const char *path, mode_t mode)
  * bound to a folder that every user can enter: as that user it executes yett-reader-nss, which a
  * checkout in somebody's private folder would forbid.
  */
-static void make_account(struct reader *reader)
+static void make_account(struct fixture *f)
 {
 	assert_int_equal(unshare(CLONE_NEWNS), 0);
 	assert_int_equal(mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL), 0);
@@ -121,8 +153,8 @@ static void make_account(struct reader *reader)
 	assert_int_equal(mount("/run/nsswitch.conf", "/etc/nsswitch.conf", "none", MS_BIND, NULL),
 	                 0);
 	assert_int_equal(mkdir(FOLDER, 0755), 0);
-	assert_int_equal(mount(reader->libexec, FOLDER, "none", MS_BIND, NULL), 0);
-	reader->libexec = FOLDER;
+	assert_int_equal(mount(f->libexec, FOLDER, "none", MS_BIND, NULL), 0);
+	f->libexec = FOLDER;
 	make_directory(HOME, 0700);
 	make_directory(HOME "/.config", 0700);
 	make_directory(HOME "/.config/yett", 0700);
@@ -158,7 +190,8 @@ static int start_client(pid_t *ret_pid)
 
 static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **state)
 {
-	struct peer peer = {.uid = ID, .gid = ID};
+	struct fixture *f = *state;
+	const struct peer_names *names = &f->peer.names;
 	struct yett_error error = {0};
 	bool is_first;
 	pid_t client;
@@ -170,25 +203,25 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 		              " is missing (Debian package libnss-systemd)\n");
 		skip();
 	}
-	reader_free(*state);                    /* of this mount namespace */
-	assert_int_equal(privilege_raise(), 0); /* which reader_free() has lowered */
-	make_account(*state);
+	f->peer.uid = f->peer.gid = ID;
+	assert_int_equal(privilege_raise(), 0); /* program_end() may have lowered it */
+	make_account(f);
 	life = start_client(&client);
-	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), 0);
+	assert_int_equal(account_find_key(&f->account, &f->peer, LINE, &is_first, &error), 0);
 	assert_true(is_first);
-	assert_string_equal(peer.names.user, "carol");
-	assert_string_equal(peer.names.group, "carols");
-	assert_string_equal(peer.names.home, HOME);
-	assert_string_equal(peer.names.shell, "/bin/of-carol");
+	assert_string_equal(names->user, "carol");
+	assert_string_equal(names->group, "carols");
+	assert_string_equal(names->home, HOME);
+	assert_string_equal(names->shell, "/bin/of-carol");
 	put(HOME "/.config/yett/authorized_keys", LINE " hers\n", 0600);
-	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), 0);
+	assert_int_equal(account_find_key(&f->account, &f->peer, LINE, &is_first, &error), 0);
 	assert_false(is_first);
 	put(HOME "/.config/yett/authorized_keys", "# none\n", 0600);
-	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
+	assert_int_equal(account_find_key(&f->account, &f->peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
 	assert_int_equal(error.reason, YETT_R_UNKNOWN_KEY);
 	/* What is closed to the user is closed to who reads as the user. */
 	assert_int_equal(chown(HOME "/.config", 0, 0), 0);
-	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
+	assert_int_equal(account_find_key(&f->account, &f->peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
 	assert_non_null(strstr(error.message, "cannot be opened or read"));
 	assert_int_equal(error.os_error, EACCES);
 	(void)close(life);

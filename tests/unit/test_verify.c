@@ -23,6 +23,7 @@
 #include "programs/decide/decider/ask.h"
 #include "programs/decide/decider/verify.h"
 #include "programs/decide/reader/own_keys.h"
+#include "programs/decide/reader/reader.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 
@@ -37,6 +38,7 @@ struct fixture {
 	size_t length, fd_count; /* of the packet */
 	struct verify_context context;
 	struct decoder decoder;
+	struct account account;
 	pid_t monitor;
 	int client;             /* its end, by which the monitor knows that it is there */
 	int reader_ended;       /* a pipe's, whose other end the reader alone has */
@@ -116,19 +118,21 @@ static void start_decoder(struct fixture *f, enum lie lie)
 
 /* --- the monitor, and what it asks --- */
 
-/* A monitor ends an idle reader soon, and on a busy machine this test may ask later: it waits for
- * the first question as long as need be. */
-static bool awaits_question;
+/*
+ * Each monitor finds itself idle before its first request: it must not end a reader that the
+ * decider has not asked yet, however long that takes.
+ */
+static bool is_idle_first;
 
 int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	const bool is_first = awaits_question &&
-	                      count > 1; /* of its loop: by one descriptor it waits elsewhere */
-	const int ms = is_first ? waiting_deadline_ms() : timeout_ms;
-	const struct timespec given = {ms / 1000, ms % 1000 * 1000000L};
+	const struct timespec given = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
 
-	awaits_question = awaits_question && !is_first;
-	return (int)syscall(SYS_ppoll, fds, count, ms < 0 ? NULL : &given, NULL, 0);
+	if (is_idle_first && count > 1) { /* of its loop: by one descriptor it waits elsewhere */
+		is_idle_first = false;
+		return 0;
+	}
+	return (int)syscall(SYS_ppoll, fds, count, timeout_ms < 0 ? NULL : &given, NULL, 0);
 }
 
 enum reading {
@@ -143,16 +147,19 @@ enum reading {
 /* In the place of yett-reader, whose user has the test's folder as home. */
 static void read_as(const struct fixture *f, enum reading how, int socket)
 {
-	struct reader_question question;
+	char line[KEY_LINE_LENGTH + 1] = "";
 	struct reader_answer answer;
+	struct peer peer;
 
-	while (recv(socket, &question, sizeof question, 0) == sizeof question) {
+	if (recv(socket, &peer, sizeof peer, 0) != sizeof peer)
+		return;
+	do {
 		bool is_first = false;
 
 		memset(&answer, 0, sizeof answer);
-		if (question.wants_key)
-			(void)!own_keys_find(f->directory, question.peer.uid, question.line,
-			                     &is_first, &answer.error);
+		if (*line)
+			(void)!own_keys_find(f->directory, peer.uid, line, &is_first,
+			                     &answer.error);
 		answer.is_first = is_first;
 		if (how == READS_WITH_NO_CODE_THAT_IS)
 			answer.error.code = (enum yett_code)(YETT_CODES_COUNT + 1);
@@ -165,7 +172,7 @@ static void read_as(const struct fixture *f, enum reading how, int socket)
 		(void)!send(socket, &answer, sizeof answer - (how == READS_TOO_LITTLE), 0);
 		while (how == READS_NAMES_ONCE)
 			(void)pause();
-	}
+	} while (recv(socket, line, KEY_LINE_LENGTH, 0) == KEY_LINE_LENGTH);
 }
 
 static struct program start_reader(const struct fixture *f, enum reading how)
@@ -200,7 +207,8 @@ static void end_monitor(struct fixture *f)
 
 static void start_monitor(struct fixture *f, enum reading how)
 {
-	int asks[2], client[2], alive[2], socket;
+	int asks[2], client[2], alive[2];
+	struct ask_fds fds;
 
 	end_monitor(f);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks), 0);
@@ -215,11 +223,10 @@ static void start_monitor(struct fixture *f, enum reading how)
 		(void)close(client[1]);
 		(void)close(alive[0]);
 		monitor.decider.socket = asks[0];
-		awaits_question = true;
-		/* kept: an idle one would be ended, and cannot be started again */
-		monitor.reader = (struct reader){.libexec = "/no/such/folder",
-		                                 .program = start_reader(f, how),
-		                                 .is_kept = how == READS_HONESTLY};
+		is_idle_first = true;
+		/* no other one can be started */
+		monitor.libexec = "/no/such/folder";
+		monitor.reader = start_reader(f, how);
 		(void)close(alive[1]);
 		(void)!monitor_serve(&monitor, client[0]);
 		monitor_free(&monitor);
@@ -232,8 +239,10 @@ static void start_monitor(struct fixture *f, enum reading how)
 	f->reader_ended = alive[0];
 	assert_int_equal(dup2(asks[1], STDIN_FILENO), STDIN_FILENO);
 	(void)close(asks[1]);
-	free(ask_begin(&socket));
-	(void)close(socket);
+	free(ask_begin(&fds));
+	(void)close(fds.first);
+	fd_close(f->account.reader);
+	f->account = (struct account){.reader = fds.second, .is_new = true};
 }
 
 static bool has_reader_ended(const struct fixture *f)
@@ -360,9 +369,11 @@ static int set_up(void **state)
 	if (mkdir(path, 0755) < 0)
 		return -1;
 	f->decoder = DECODER_NONE;
-	f->client = f->reader_ended = -1;
-	f->context = (struct verify_context){
-		.peer = &f->decide.peer, .decoder = &f->decoder, .next_sequence = 1};
+	f->client = f->reader_ended = f->account.reader = -1;
+	f->context = (struct verify_context){.peer = &f->decide.peer,
+	                                     .account = &f->account,
+	                                     .decoder = &f->decoder,
+	                                     .next_sequence = 1};
 	memset(f->context.challenge, 'c', sizeof f->context.challenge);
 	f->decide.request.body.create.profile = decide_text(&f->decide, "default");
 	set_policy(f, GRANT);

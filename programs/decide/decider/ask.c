@@ -26,6 +26,12 @@ static void __attribute__((noreturn)) ask_leave(void)
 	_exit(0);
 }
 
+static struct ask_fds take_fds(struct frame *frame)
+{
+	return (struct ask_fds){frame->fd_count > 0 ? steal_fd(&frame->fds[0]) : -1,
+	                        frame->fd_count > 1 ? steal_fd(&frame->fds[1]) : -1};
+}
+
 /*
  * Ignores a failed send: after the monitor has closed its end, its last packets can still be
  * received, and say why.
@@ -61,8 +67,7 @@ int ask(enum decider_act act, const struct iovec *parts, unsigned count,
 		ask_leave();
 	memcpy(ret_answer, frame.bytes, sizeof *ret_answer);
 	if (ret_fds)
-		*ret_fds = (struct ask_fds){frame.fd_count > 0 ? steal_fd(&frame.fds[0]) : -1,
-		                            frame.fd_count > 1 ? steal_fd(&frame.fds[1]) : -1};
+		*ret_fds = take_fds(&frame);
 	frame_close_fds(&frame);
 	if (ret_answer->error.code)
 		*error = ret_answer->error;
@@ -100,15 +105,15 @@ void ask_log(enum log_level level, const char *format, ...)
 	           (const struct iovec[]){{&number, sizeof number}, {text, strlen(text) + 1}}, 2);
 }
 
-struct decider_begin *ask_begin(int *ret_socket)
+struct decider_begin *ask_begin(struct ask_fds *ret_fds)
 {
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	struct decider_begin *begin = malloc(sizeof *begin);
 
 	if (!frame || !begin || frame_receive(STDIN_FILENO, frame, 0) <= 0 ||
-	    frame->length != sizeof *begin || frame->fd_count != 1)
+	    frame->length != sizeof *begin || frame->fd_count < 1)
 		ask_leave();
 	memcpy(begin, frame->bytes, sizeof *begin);
-	*ret_socket = frame->fds[0];
+	*ret_fds = take_fds(frame);
 	return begin;
 }

@@ -42,7 +42,7 @@ void ask_report_bytes(enum decider_act act, const void *bytes, size_t size);
 void ask_log(enum log_level level, const char *format, ...) _printf_(2, 3);
 
 /*
- * Receives the monitor's first packet, and the client's connection in `ret_socket`. Never NULL: the
- * process exits if the packet does not come.
+ * Receives the monitor's first packet, with the client's connection and a socket to yett-reader
+ * (-1: none). Never NULL: the process exits if the packet does not come.
  */
-struct decider_begin *ask_begin(int *ret_socket);
+struct decider_begin *ask_begin(struct ask_fds *ret_fds);

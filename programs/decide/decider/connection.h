@@ -38,6 +38,7 @@ struct connection {
 	struct decoder *decoder;
 	int socket;
 	struct peer peer;
+	struct account account;
 	struct verify_context verify;
 	struct frame *frame; /* mapped; its pages are released while the connection is idle */
 	/* The client's packet has descriptors and is still in the socket: requests.c. */

@@ -199,11 +199,11 @@ int main(int argc, char **argv)
 	struct policy *policy = NULL;
 	const struct decider_begin *begin;
 	const struct plan_limits given = limits_given();
-	int socket;
+	struct ask_fds fds;
 
 	decider_lock_down(argc, argv, &decoder, &policy);
-	begin = ask_begin(&socket);
-	requests_serve(begin, &given, policy, &decoder, socket);
+	begin = ask_begin(&fds);
+	requests_serve(begin, &given, policy, &decoder, fds.first, fds.second);
 	/*
 	 * Let the decoder exit by itself. The listener adopts orphans, and takes one that a signal
 	 * ended for a killed supervisor.

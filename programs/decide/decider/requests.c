@@ -305,7 +305,7 @@ static void requests_loop(struct connection *c)
 }
 
 void requests_serve(const struct decider_begin *begin, const struct plan_limits *given,
-                    const struct policy *policy, struct decoder *decoder, int socket)
+                    const struct policy *policy, struct decoder *decoder, int socket, int reader)
 {
 	struct connection c = {.begin = begin,
 	                       .given = given,
@@ -313,6 +313,7 @@ void requests_serve(const struct decider_begin *begin, const struct plan_limits 
 	                       .decoder = decoder,
 	                       .socket = socket,
 	                       .peer = begin->peer,
+	                       .account = {.reader = reader, .is_new = true},
 	                       .taker = -1,
 	                       .supervisors = epoll_create1(EPOLL_CLOEXEC)};
 
@@ -321,8 +322,11 @@ void requests_serve(const struct decider_begin *begin, const struct plan_limits 
 	c.plan = requests_map(sizeof *c.plan);
 	if (!c.frame || !c.message || !c.plan || c.supervisors < 0)
 		return;
-	c.verify = (struct verify_context){
-		.policy = policy, .peer = &c.peer, .decoder = decoder, .next_sequence = 1};
+	c.verify = (struct verify_context){.policy = policy,
+	                                   .peer = &c.peer,
+	                                   .account = &c.account,
+	                                   .decoder = decoder,
+	                                   .next_sequence = 1};
 	if (begin->refused.code)
 		(void)!frame_send_error(socket, &begin->refused, 0, MSG_DONTWAIT);
 	else if (requests_hello(&c) == 0)

@@ -50,7 +50,17 @@ static int check_signature(const struct verify_context *context, const struct en
 	return 0;
 }
 
-/* Asks the monitor whose key this is, after check_signature(). Fills in the peer's names, too. */
+/* yett-reader could not be asked. `r` is what account_name() or account_find_key() returned. */
+static int refuse_account(enum key_source source, int r, struct yett_error *error)
+{
+	return source == KEY_ENROLLED
+	               ? error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,
+	                           "the user's account cannot be looked up: %s", strerror(-r))
+	               : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY,
+	                           "the user's own keys cannot be read: %s", strerror(-r));
+}
+
+/* Asks whose key this is, after check_signature(). Fills in the peer's names, too. */
 static int decider_verify_find_key(struct verify_context *context,
                                    const uint8_t key[ENVELOPE_KEY_SIZE], struct verified *verified,
                                    struct yett_error *error)
@@ -59,10 +69,12 @@ static int decider_verify_find_key(struct verify_context *context,
 	                                     authorize_user_keys(context->policy, context->peer)};
 	char line[KEY_LINE_LENGTH + 1];
 	struct decider_answer answer;
-	int r;
+	/* First, because the monitor records the program. */
+	int named = account_name(context->account, context->peer), r;
 
 	key_text(key, line);
 	memcpy(wanted.line, line, sizeof wanted.line);
+	memcpy(wanted.program, context->peer->names.program, sizeof wanted.program);
 	r = ask(ACT_KEY, &(struct iovec){&wanted, sizeof wanted}, 1, &answer, NULL, error);
 	if (r != 0)
 		return r;
@@ -75,9 +87,10 @@ static int decider_verify_find_key(struct verify_context *context,
 		                                        YETT_R_UNKNOWN_KEY);
 	if (verified->key_source == KEY_ENROLLED)
 		memcpy(verified->principal, answer.key.principal, sizeof verified->principal);
-	verified->is_first_key = answer.key.is_first;
-	context->peer->names = answer.key.names;
-	return 0;
+	else if (named == 0)
+		named = account_find_key(context->account, context->peer, line,
+		                         &verified->is_first_key, error);
+	return named < 0 ? refuse_account(verified->key_source, named, error) : named;
 }
 
 int verify_request(struct verify_context *context, const uint8_t *packet, size_t length,

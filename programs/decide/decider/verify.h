@@ -9,6 +9,7 @@
 #pragma once
 
 #include "helper/policy/key_line.h"
+#include "programs/decide/decider/account.h"
 #include "programs/decide/decider/authorize.h"
 #include "programs/decide/decider/decoder.h"
 #include "protocol/envelope.h"
@@ -17,6 +18,7 @@
 struct verify_context {
 	const struct policy *policy;
 	struct peer *peer; /* verify_request() fills in its names */
+	struct account *account;
 	struct decoder *decoder;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 	uint64_t next_sequence; /* first 1; each request with this sequence adds 1 */

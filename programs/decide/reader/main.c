@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * yett-reader: looks up the names of the monitor's peer, and whether a key is in the peer's
- * authorized_keys. Descriptor 0 is the socket to the monitor, with packets of fixed size
- * (reader.h).
+ * authorized_keys. Descriptor 0 is a socket: the first packet comes from the monitor, the others
+ * from its decider. All have a fixed size (reader.h).
  *
  * Files below a home, and answers of name services, are controlled by the user or others, and may
- * block, lie or be too large. So this process reads them as that user. Until the first question it
+ * block, lie or be too large. So this process reads them as that user. Until the first packet it
  * keeps only CAP_SETUID and CAP_SETGID; then it becomes the user for good, and only then opens
  * files. Its answers are only claims of the user. Starts as root, or as the caller in personal
  * mode. The exit status is the number of the stage that failed. Compiled twice: yett-reader is
  * static, which starts three times as fast, but knows only /etc/passwd. yett-reader-nss uses the
  * host's C library and name services (NSS).
  */
-#include "helper/monitor/reader.h"
 #include "helper/privilege/lockdown.h"
 #include "programs/decide/reader/own_keys.h"
+#include "programs/decide/reader/reader.h"
 
 #include <grp.h>
 #include <limits.h>
@@ -179,27 +179,27 @@ static void find_names(const struct peer *peer, struct peer_names *names)
 
 int main(void)
 {
-	static struct reader_question question;
+	static struct peer peer;
 	static struct reader_answer answer;
+	char line[KEY_LINE_LENGTH + 1] = "";
 	bool is_root = reader_lock_down(), is_first;
 
 	/*
-	 * Peek, so that the question stays for yett-reader-nss if ask_name_services() executes it.
-	 * Without a question, the monitor is gone or does not need this process.
+	 * Peek, so that the packet stays for yett-reader-nss if ask_name_services() executes it.
+	 * Without one, the monitor is gone or does not need this process.
 	 */
-	if (recv(STDIN_FILENO, &question, sizeof question, MSG_PEEK) != sizeof question)
+	if (recv(STDIN_FILENO, &peer, sizeof peer, MSG_PEEK | MSG_TRUNC) != sizeof peer)
 		_exit(0);
-	reader_become(&question.peer, is_root);
-	find_names(&question.peer, &answer.names);
-	while (recv(STDIN_FILENO, &question, sizeof question, 0) == sizeof question) {
+	reader_become(&peer, is_root);
+	find_names(&peer, &answer.names);
+	if (recv(STDIN_FILENO, &peer, sizeof peer, 0) != sizeof peer)
+		_exit(0);
+	while (send(STDIN_FILENO, &answer, sizeof answer, MSG_NOSIGNAL) == sizeof answer &&
+	       recv(STDIN_FILENO, line, KEY_LINE_LENGTH, MSG_TRUNC) == KEY_LINE_LENGTH) {
 		answer.error = (struct yett_error){0};
 		is_first = false;
-		if (question.wants_key)
-			(void)!own_keys_find(answer.names.home, question.peer.uid, question.line,
-			                     &is_first, &answer.error);
+		(void)!own_keys_find(answer.names.home, peer.uid, line, &is_first, &answer.error);
 		answer.is_first = is_first;
-		if (send(STDIN_FILENO, &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)
-			break;
 	}
 	_exit(0);
 }
