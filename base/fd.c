@@ -5,12 +5,18 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #ifndef MFD_EXEC
 /* linux/memfd.h. With vm.memfd_noexec = 1, a memfd made without this flag cannot be executed. */
 #define MFD_EXEC 0x10U
 #endif
+
+int fd_pair(int ret_pair[static 2])
+{
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_pair) < 0 ? -errno : 0;
+}
 
 void fd_close_except(const int *keep, size_t count)
 {

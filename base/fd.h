@@ -59,6 +59,9 @@ static inline int fd_poll(int fd, short events, int timeout_ms)
 	return poll(&wait, 1, timeout_ms);
 }
 
+/* Makes a connected pair of SOCK_SEQPACKET sockets, close-on-exec. Returns 0 or -errno. */
+_must_check_ int fd_pair(int ret_pair[static 2]);
+
 /*
  * Closes every descriptor from 3 on except the `count` descriptors in `keep`, which need not be
  * sorted. Negative entries are ignored. close_range(2)

@@ -114,6 +114,24 @@ int frame_receive(int socket, struct frame *frame, int flags)
 	return 1;
 }
 
+int frame_receive_fd(int socket, void *bytes, size_t size, int *ret_fd, int flags)
+{
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
+	int r = frame ? frame_receive(socket, frame, flags) : -ENOMEM;
+
+	*ret_fd = -1;
+	if (r > 0 && (frame->length != size || frame->fd_count > 1)) {
+		frame_close_fds(frame);
+		r = 0;
+	}
+	if (r <= 0)
+		return r < 0 ? r : -EPROTO;
+	memcpy(bytes, frame->bytes, size);
+	if (frame->fd_count)
+		*ret_fd = frame->fds[0];
+	return 0;
+}
+
 bool frame_peek_fds(int socket)
 {
 	struct msghdr header = {0};

@@ -35,6 +35,13 @@ _must_check_ int frame_send(int socket, const void *bytes, size_t length, const 
 _must_check_ int frame_receive(int socket, struct frame *frame, int flags);
 
 /*
+ * Receives one packet of `size` bytes with at most one descriptor, from a process that is trusted,
+ * with `flags` like frame_receive(). Sets `ret_fd` to the descriptor, or to -1. Returns 0; -EPROTO
+ * for another packet or end of file; or -errno like frame_receive().
+ */
+_must_check_ int frame_receive_fd(int socket, void *bytes, size_t size, int *ret_fd, int flags);
+
+/*
  * Discards the next packet. The kernel closes the descriptors in it, which can block for as long as
  * the sender chose (socket(7), SO_LINGER). Call this only for a packet that is known to have no
  * descriptors, or in a process that no other one waits for.

@@ -52,8 +52,9 @@ enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_AUDIT, POLL_FIXED }
 struct user {
 	uid_t uid;
 	gid_t gid;
+	/* In this order: those that have not served a sandbox yet, then the others. */
 	struct spare {
-		struct supervisor supervisor;
+		int socket; /* of the supervisor, which exits when this is closed */
 		uint32_t profile;
 	} spares[POLICY_SPARES_MAX];
 	size_t spares_count;
@@ -166,10 +167,25 @@ static int listener_load(struct listener *l, struct yett_error *error)
 
 static void drop_spares(struct user *user)
 {
-	/* A supervisor exits on end of file of its socket. */
 	for (size_t i = 0; i < user->spares_count; i++)
-		fd_close(user->spares[i].supervisor.socket);
+		fd_close(user->spares[i].socket);
 	user->spares_count = 0;
+}
+
+static void listener_add_spare(struct user *user, size_t at, struct spare spare)
+{
+	memmove(&user->spares[at + 1], &user->spares[at],
+	        (user->spares_count++ - at) * sizeof spare);
+	user->spares[at] = spare;
+}
+
+static int remove_spare(struct user *user, size_t at)
+{
+	int socket = user->spares[at].socket;
+
+	memmove(&user->spares[at], &user->spares[at + 1],
+	        (--user->spares_count - at) * sizeof *user->spares);
+	return socket;
 }
 
 /* The forked monitor: prepares itself, waits for a connection and serves it. */
@@ -181,22 +197,18 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 	                          .listener = control,
 	                          .generation = &l->shared->generation,
 	                          .is_proven = l->workers[l->workers_count].is_proven};
-	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
-	sigset_t none;
 	char byte;
-	int r;
+	int socket, r;
 
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	setup_host_keep_only(l->host, (const int[]){control, l->policy->memory}, 2);
-	r = frame && privilege_lower() == 0 ? monitor_prepare(&monitor, l->options->libexec)
-	                                    : -ENOMEM;
+	r = privilege_lower() ?: monitor_prepare(&monitor, l->options->libexec);
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));
-	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1) {
+	if (r == 0 && frame_receive_fd(control, &byte, sizeof byte, &socket, 0) == 0 &&
+	    socket >= 0) {
 		/* Wait for the monitor's turn: see listener_hand_over(). */
 		(void)!recv(control, &byte, sizeof byte, 0);
-		r = monitor_serve(&monitor, steal_fd(&frame->fds[0]));
+		r = monitor_serve(&monitor, socket);
 	}
 	monitor_free(&monitor);
 	_exit(r < 0);
@@ -204,22 +216,19 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 
 static int start_worker(struct listener *l)
 {
-	int pair[2];
+	struct worker *worker = &l->workers[l->workers_count];
+	int control;
 	pid_t pid;
 
 	if (l->workers_count == ARRAY_SIZE(l->workers))
 		return -EMFILE;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	*l->workers[l->workers_count].is_proven = false;
-	pid = place_fork(&l->place);
+	*worker->is_proven = false;
+	pid = place_fork(&l->place, &control);
 	if (pid == 0)
-		be_monitor(l, pair[1]);
-	(void)close(pair[1]);
+		be_monitor(l, control);
 	if (pid < 0)
-		return fd_close(pair[0]), pid;
-	l->workers[l->workers_count] = (struct worker){
-		.control = pair[0], .is_proven = l->workers[l->workers_count].is_proven};
+		return pid;
+	*worker = (struct worker){.control = control, .is_proven = worker->is_proven};
 	l->workers_count++;
 	l->ready_count++;
 	return 0;
@@ -328,30 +337,20 @@ static struct user *listener_find_user(struct listener *l, uid_t uid, gid_t gid)
 }
 
 /*
- * Prefers a supervisor of this profile; among those, one that has already served a sandbox (pid 0),
- * because it has the next sandbox pre-started. A supervisor that the listener forked (and reaps) is
- * still starting its first sandbox.
- */
-static unsigned fitness(const struct spare *spare, uint32_t profile)
-{
-	return 2U * (spare->profile == profile) + (spare->supervisor.pid == 0);
-}
-
-/*
- * Takes a pre-started supervisor of the user, preferably one of the profile; returns its socket, or
- * -1 if there is none. Skips supervisors that have died: their end of the socket is closed.
+ * Takes a pre-started supervisor of the user, preferably one of the profile and, among those, one
+ * that has already served a sandbox: it has the next sandbox pre-started, while a supervisor that
+ * the listener forked may still be starting its first one. Returns its socket, or -1 if there is
+ * none. Skips supervisors that have died: their end of the socket is closed.
  */
 static int listener_take_spare(struct user *user, uint32_t profile)
 {
 	while (user->spares_count) {
-		size_t i = user->spares_count - 1;
+		size_t i = user->spares_count;
 		int socket;
 
-		for (size_t j = i; j-- > 0;)
-			if (fitness(&user->spares[j], profile) > fitness(&user->spares[i], profile))
-				i = j;
-		socket = user->spares[i].supervisor.socket;
-		user->spares[i] = user->spares[--user->spares_count];
+		while (i > 0 && user->spares[i - 1].profile != profile)
+			i--;
+		socket = remove_spare(user, (i > 0 ? i : user->spares_count) - 1);
 		if (fd_poll(socket, 0, 0) == 0)
 			return socket;
 		fd_close(socket);
@@ -390,36 +389,29 @@ static void handle_worker(struct listener *l, size_t i)
 
 /*
  * A supervisor has finished with a sandbox and can take another: keeps its socket. If its user has
- * policy->spares supervisors already, first ends those that have not served a sandbox yet, until
- * there is room. If all of them have served one, if the user is not known any more, or if the
- * policy was replaced, closes the socket instead, and the supervisor exits.
+ * policy->spares supervisors already, ends another one, if possible one that has not served a
+ * sandbox yet. If the user is not known any more, or if the policy was replaced, closes the socket
+ * instead, and the supervisor exits.
  */
 static void handle_ready(struct listener *l)
 {
-	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	struct supervisor_ready ready;
+	int socket;
 
-	if (!frame || frame_receive(l->pool[0], frame, MSG_DONTWAIT) <= 0)
+	if (frame_receive_fd(l->pool[0], &ready, sizeof ready, &socket, MSG_DONTWAIT) < 0)
 		return;
-	if (frame->length == sizeof ready && frame->fd_count == 1) {
-		memcpy(&ready, frame->bytes, sizeof ready);
-		for (size_t i = 0; i < l->users_count; i++) {
-			struct user *user = &l->users[i];
+	for (size_t i = 0; i < l->users_count; i++) {
+		struct user *user = &l->users[i];
 
-			if (user->uid != ready.uid || ready.generation != l->policy->generation)
-				continue;
-			for (size_t j = user->spares_count;
-			     user->spares_count >= l->policy->spares && j-- > 0;)
-				if (user->spares[j].supervisor.pid != 0) {
-					fd_close(user->spares[j].supervisor.socket);
-					user->spares[j] = user->spares[--user->spares_count];
-				}
-			if (user->spares_count < l->policy->spares)
-				user->spares[user->spares_count++] = (struct spare){
-					{0, steal_fd(&frame->fds[0])}, ready.profile};
-		}
+		if (user->uid != ready.uid || ready.generation != l->policy->generation ||
+		    l->policy->spares == 0)
+			continue;
+		if (user->spares_count >= l->policy->spares)
+			fd_close(remove_spare(user, 0));
+		listener_add_spare(user, user->spares_count,
+		                   (struct spare){steal_fd(&socket), ready.profile});
 	}
-	frame_close_fds(frame);
+	fd_close(socket);
 }
 
 /*
@@ -456,7 +448,7 @@ static bool refill(struct listener *l)
 	for (size_t i = 0; i < l->users_count; i++) {
 		struct user *user = &l->users[i];
 		struct supervisor_ahead ahead = {l->pool[1], user->profile, user->uid, user->gid};
-		struct spare *next = &user->spares[user->spares_count];
+		struct supervisor supervisor;
 
 		if (now - user->last_used_ms > USER_IDLE_MS) {
 			drop_spares(user);
@@ -469,10 +461,9 @@ static bool refill(struct listener *l)
 			user->is_filling = true;
 		if (!user->is_filling)
 			continue;
-		if (supervisor_start(l->host, &l->place, &ahead, &next->supervisor) < 0)
+		if (supervisor_start(l->host, &l->place, &ahead, &supervisor) < 0)
 			return false;
-		next->profile = user->profile;
-		user->spares_count++;
+		listener_add_spare(user, 0, (struct spare){supervisor.socket, user->profile});
 		return true;
 	}
 	return false;
@@ -605,14 +596,15 @@ static void listener_loop(struct listener *l)
 	for (int wait_ms = listener_watch(l), r; !l->is_over; wait_ms = listener_watch(l)) {
 		size_t count = l->workers_count;
 		bool waits = admission_give_turns(&l->admission, l->workers, count);
+		const int fds[] = {[POLL_SOCKET] = l->options->socket,
+		                   [POLL_SIGNALS] = l->signals,
+		                   [POLL_AUDIT] = l->audit.socket,
+		                   [POLL_POOL] = l->pool[0]};
 
-		l->poll[POLL_SOCKET] = (struct pollfd){.fd = l->options->socket, .events = POLLIN};
-		l->poll[POLL_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
-		l->poll[POLL_AUDIT] = (struct pollfd){.fd = l->audit.socket, .events = POLLIN};
-		l->poll[POLL_POOL] = (struct pollfd){.fd = l->pool[0], .events = POLLIN};
-		for (size_t i = 0; i < count; i++)
-			l->poll[i + POLL_FIXED] =
-				(struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
+		for (size_t i = 0; i < POLL_FIXED + count; i++)
+			l->poll[i] = (struct pollfd){
+				.fd = i < POLL_FIXED ? fds[i] : l->workers[i - POLL_FIXED].control,
+				.events = POLLIN};
 		r = poll(l->poll, count + POLL_FIXED,
 		         has_work && is_short(l) ? 0
 		         : waits                 ? TURN_MS
@@ -701,9 +693,7 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	r = admission_open(&l->admission, options->socket);
 	if (r < 0)
 		return r;
-	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0
-	            ? -errno
-	            : privilege_take(PRIVILEGE_BUILD);
+	r = fd_pair(l->pool) ?: privilege_take(PRIVILEGE_BUILD);
 	if (r == 0) {
 		place_open(&l->place);
 		r = listener_load(l, error);

@@ -31,8 +31,9 @@ struct means {
 
 /*
  * Monitor → decider, once, with the client's connection and, if yett-reader runs, the socket of
- * ACT_READER. The decider has had the policy's image since its start. Later the monitor may send a struct yett_error that answers no request: the
- * decider then sends this error to the client and ends the connection.
+ * ACT_READER. The decider has had the policy's image since its start. Later the monitor may send a
+ * struct yett_error that answers no request: the decider then sends this error to the client and
+ * ends the connection.
  */
 struct decider_begin {
 	/*
@@ -116,7 +117,7 @@ enum decider_key_source { DECIDER_KEY_UNKNOWN, DECIDER_KEY_ENROLLED, DECIDER_KEY
  * (programs/decide/reader/reader.h), or no descriptor.
  */
 struct decider_answer_key {
-	uint32_t source; /* enum decider_key_source */
+	uint32_t source;                      /* enum decider_key_source */
 	char principal[MESSAGE_NAME_MAX + 1]; /* of DECIDER_KEY_ENROLLED */
 };
 

@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -35,16 +34,18 @@
  */
 static int start_decider(struct monitor *m)
 {
-	char id[16], policy[16] = "", empty[4096] = "";
-	char *argv[] = {(char *)"yett-decider", id, empty, policy, (char *)m->libexec, NULL};
+	const int memory = m->policy ? m->policy->memory : -1;
+	char id[16], policy[16];
+	/*
+	 * Without a host nothing made the empty directory, and root may lack the capabilities to
+	 * change to another uid.
+	 */
+	char *argv[] = {
+		(char *)"yett-decider", id,  m->host ? m->policy->runtime_dir : (char *)"", policy,
+		(char *)m->libexec,     NULL};
 	uint32_t number = 0;
 
-	/*
-	 * Otherwise nothing made the empty directory, and root may lack the capabilities to change
-	 * to another uid.
-	 */
 	if (m->host) {
-		(void)snprintf(empty, sizeof empty, "%s/empty", m->policy->runtime_dir);
 		m->decider_id = reserve_decider(&m->host->reserve, &number);
 		if (m->decider_id < 0)
 			return m->decider_id;
@@ -52,10 +53,8 @@ static int start_decider(struct monitor *m)
 	(void)snprintf(id, sizeof id, "%u",
 	               (m->policy ? m->policy->ids_first : POLICY_IDS_FIRST_DEFAULT) +
 	                       IDMAP_ROLES_OF_DECIDERS + number);
-	if (m->policy)
-		(void)snprintf(policy, sizeof policy, "%d", m->policy->memory);
-	return program_start(m->libexec, argv, m->policy ? &m->policy->memory : NULL,
-	                     m->policy != NULL, &m->decider);
+	(void)snprintf(policy, sizeof policy, "%d", memory);
+	return program_start(m->libexec, argv, &memory, memory >= 0, &m->decider);
 }
 
 static int start_reader(struct monitor *m)
@@ -301,7 +300,6 @@ static int streams_stay(struct monitor *m, _unused_ struct reply *reply)
 static int monitor_drop(struct monitor *m, struct reply *reply)
 {
 	pid_t pid = fork();
-	struct pollfd wait = {.events = POLLIN};
 
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -310,19 +308,18 @@ static int monitor_drop(struct monitor *m, struct reply *reply)
 		frame_drop(m->socket);
 		_exit(0);
 	}
-	wait.fd = pid < 0 ? -1 : pidfd_open(pid, 0);
-	reply->answer.is_over = wait.fd < 0 || poll(&wait, 1, DROP_MS) <= 0;
-	if (pid > 0 && reply->answer.is_over) {
+	if (pid > 0 && kernel_wait_end(pid, DROP_MS) && waitpid(pid, NULL, WNOHANG) == pid)
+		return 0;
+	reply->answer.is_over = true;
+	if (pid > 0) {
 		(void)kill(pid, SIGKILL);
 		/*
 		 * Reap the child here: to the listener, an orphan that was killed looks like a
 		 * killed supervisor.
 		 */
-		(void)poll(&wait, 1, DROP_MS);
-	}
-	if (pid > 0)
+		(void)!kernel_wait_end(pid, DROP_MS);
 		(void)waitpid(pid, NULL, WNOHANG);
-	fd_close(wait.fd);
+	}
 	return 0;
 }
 
@@ -394,20 +391,20 @@ static const struct {
 	/* It uses the rules from ACT_RULES, which are dropped after it. */
 	bool uses_rules;
 } acts[ACTS] = {
-	[ACT_KEY] = {monitor_find_key, sizeof(struct decider_key), false, false, false},
+	[ACT_KEY] = {monitor_find_key, sizeof(struct decider_key)},
 	[ACT_CREATE] = {monitor_create, 0, false, true, true, true},
 	[ACT_ASK] = {monitor_ask, sizeof(struct supervisor_request), false, true, true, true},
 	[ACT_RECORDS] = {report_records, sizeof(struct decider_records), false, true, true},
 	[ACT_TOTALS] = {monitor_report_totals, 0, false, true, true},
-	[ACT_TAKEN] = {monitor_taken, 0, true, false, false},
-	[ACT_STREAMS] = {streams_stay, 0, true, false, false},
-	[ACT_DROP] = {monitor_drop, 0, false, false, false},
-	[ACT_LOST] = {monitor_sweep, 0, false, true, false},
-	[ACT_LOG] = {write_log, 0, true, false, false},
+	[ACT_TAKEN] = {monitor_taken, 0, true},
+	[ACT_STREAMS] = {streams_stay, 0, true},
+	[ACT_DROP] = {monitor_drop},
+	[ACT_LOST] = {monitor_sweep, 0, false, true},
+	[ACT_LOG] = {write_log, 0, true},
 	[ACT_RULES] = {monitor_take_rules, 0, true, true, true},
 	[ACT_MOUNT] = {monitor_mount_shares, 0, false, true, true},
-	[ACT_REFUSED] = {refused, sizeof(struct yett_error), true, false, false},
-	[ACT_READER] = {monitor_give_reader, 0, false, false, false},
+	[ACT_REFUSED] = {refused, sizeof(struct yett_error), true},
+	[ACT_READER] = {monitor_give_reader},
 };
 
 /*

@@ -18,23 +18,6 @@
 #define TAKER_DEADLINE_MS 60000
 
 /*
- * Receives one packet of `size` bytes with at most one descriptor from a process that is trusted.
- * Sets `ret_fd` to the descriptor, or to -1. Returns 0, -EAGAIN if there is no packet, -EPROTO for
- * another packet or end of file, or another -errno.
- */
-static int receive_fd(int socket, void *bytes, size_t size, int *ret_fd)
-{
-	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
-	int r = frame ? frame_receive(socket, frame, MSG_DONTWAIT) : -ENOMEM;
-
-	if (r <= 0 || frame->length != size || frame->fd_count > 1)
-		return r < 0 ? r : -EPROTO;
-	memcpy(bytes, frame->bytes, size);
-	*ret_fd = frame->fd_count ? frame->fds[0] : -1;
-	return 0;
-}
-
-/*
  * Takes an idle supervisor of this monitor whose profile is the requested one. An idle supervisor
  * has only the templates that were built before it was forked; only the template of its own profile
  * is certain to be among them. So idle supervisors of other profiles are ended.
@@ -43,7 +26,8 @@ static int supervisors_take_spare(struct monitor *m, int *ret_socket)
 {
 	struct supervisor_ready ready;
 
-	while (m->pool >= 0 && receive_fd(m->pool, &ready, sizeof ready, ret_socket) == 0) {
+	while (m->pool >= 0 &&
+	       frame_receive_fd(m->pool, &ready, sizeof ready, ret_socket, MSG_DONTWAIT) == 0) {
 		if (*ret_socket >= 0 && ready.profile == m->ask->plan.profile)
 			return 0;
 		*ret_socket = fd_close(*ret_socket); /* ends the supervisor */
@@ -65,10 +49,11 @@ static int supervisors_need(struct monitor *m, int *ret_socket)
 	if (m->listener < 0)
 		return supervisors_take_spare(m, ret_socket);
 	*ret_socket = -1;
-	m->is_outdated = send(m->listener, &need, sizeof need, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
-	                 fd_poll(m->listener, POLLIN, WISH_DEADLINE_MS) <= 0 ||
-	                 receive_fd(m->listener, &word, sizeof word, ret_socket) < 0 ||
-	                 *m->generation != m->policy->generation;
+	m->is_outdated =
+		send(m->listener, &need, sizeof need, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
+		fd_poll(m->listener, POLLIN, WISH_DEADLINE_MS) <= 0 ||
+		frame_receive_fd(m->listener, &word, sizeof word, ret_socket, MSG_DONTWAIT) < 0 ||
+		*m->generation != m->policy->generation;
 	if (!m->is_outdated)
 		return *ret_socket >= 0 ? 0 : -ENOENT;
 	*ret_socket = fd_close(*ret_socket);
@@ -127,7 +112,7 @@ static bool is_used_again(struct monitor *m)
 		return false;
 	if (m->pool >= 0)
 		return true;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (fd_pair(pair) < 0)
 		return false;
 	m->pool = pair[0];
 	m->pool_end = pair[1];
@@ -261,9 +246,8 @@ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel,
 	int channel[2] = {-1, -1}, rules = request->action == MANAGE_NETWORK ? m->rules : -1, r;
 
 	r = *ret_socket = supervisors_find(m, request->id);
-	if (r >= 0 && takes_channel &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
-		r = -errno;
+	if (r >= 0 && takes_channel)
+		r = fd_pair(channel);
 	if (r >= 0 && rules >= 0)
 		r = fd_seal(rules);
 	if (r >= 0)
@@ -330,7 +314,7 @@ void supervisors_end_spares(struct monitor *m, int timeout_ms)
 	int socket;
 
 	for (; m->pool >= 0 && fd_poll(m->pool, POLLIN, timeout_ms) > 0 &&
-	       receive_fd(m->pool, &ready, sizeof ready, &socket) == 0;
+	       frame_receive_fd(m->pool, &ready, sizeof ready, &socket, MSG_DONTWAIT) == 0;
 	     m->kept--)
 		fd_close(socket);
 }

@@ -37,14 +37,25 @@ int place_enter(int fd, int type)
 	return fd >= 0 && setns(fd, type) < 0 ? -errno : 0;
 }
 
-pid_t place_fork(const struct place *place)
+pid_t place_fork(const struct place *place, int *ret_socket)
 {
-	pid_t pid = kernel_clone(place->cgroup >= 0 ? CLONE_INTO_CGROUP : 0, SIGCHLD, place->cgroup,
-	                         NULL);
+	sigset_t none;
+	int pair[2], r = fd_pair(pair);
+	pid_t pid;
 
+	if (r < 0)
+		return r;
+	pid = kernel_clone(place->cgroup >= 0 ? CLONE_INTO_CGROUP : 0, SIGCHLD, place->cgroup,
+	                   NULL);
 	if (pid == 0 && (place->mount_ns >= 0 || place->network_ns >= 0) &&
 	    (privilege_raise() < 0 || place_enter(place->network_ns, CLONE_NEWNET) < 0 ||
 	     place_enter(place->mount_ns, CLONE_NEWNS) < 0))
 		_exit(1);
+	if (pid == 0) {
+		(void)sigemptyset(&none);
+		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	}
+	(void)close(pair[pid == 0 ? 0 : 1]);
+	*ret_socket = pid < 0 ? fd_close(pair[0]) : pair[pid == 0 ? 1 : 0];
 	return pid;
 }

@@ -34,7 +34,8 @@ void place_open(struct place *place);
 _must_check_ int place_enter(int fd, int type);
 
 /*
- * Like fork(2), but the child is in the place. Returns 0 in the child, the pid in the parent, or
- * -errno. A child that cannot enter the namespaces exits.
+ * Like fork(2), but the child is in the place, blocks no signal, and has one end of a socket pair
+ * in `ret_socket`; the parent has the other end there. Returns 0 in the child, the pid in the
+ * parent, or -errno. A child that cannot enter the namespaces exits.
  */
-_must_check_ pid_t place_fork(const struct place *place);
+_must_check_ pid_t place_fork(const struct place *place, int *ret_socket);

@@ -31,21 +31,21 @@ static const struct {
 } option_table[] = {
 #define AT(member) offsetof(struct start_options, member)
 	{"policy", "FILE", "the policy, and conf.d beside it (default " YETT_POLICY_PATH ")",
-         AT(policy), OPTION_TEXT, 0, 0},
+         AT(policy), OPTION_TEXT},
 	{"personal", NULL,
          "serve the caller alone, by the built-in policy unless --policy is given", AT(personal),
-         OPTION_FLAG, 0, 0},
+         OPTION_FLAG},
 	{"fd", "N", "the connected socket to serve", AT(fd), OPTION_NUMBER, 0, INT_MAX},
 	{"listen", "PATH",
          "listen on a new socket at PATH that all users can reach: a service without systemd",
-         AT(listen), OPTION_TEXT, 0, 0},
+         AT(listen), OPTION_TEXT},
 	{"idle-exit", "SECONDS", "as a listener, exit after SECONDS without a connection",
          AT(idle_exit_s), OPTION_NUMBER, 1, 86400},
 	{"libexec", "DIR", "the folder of the other programs (default: that of this program)",
-         AT(libexec), OPTION_TEXT, 0, 0},
-	{"quiet", NULL, "log errors only", AT(quiet), OPTION_FLAG, 0, 0},
-	{"help", NULL, "print this and exit", AT(help), OPTION_FLAG, 0, 0},
-	{"version", NULL, "print the version and exit", AT(version), OPTION_FLAG, 0, 0},
+         AT(libexec), OPTION_TEXT},
+	{"quiet", NULL, "log errors only", AT(quiet), OPTION_FLAG},
+	{"help", NULL, "print this and exit", AT(help), OPTION_FLAG},
+	{"version", NULL, "print the version and exit", AT(version), OPTION_FLAG},
 #undef AT
 };
 

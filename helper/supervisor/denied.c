@@ -42,20 +42,19 @@ static struct denied_call *denied_find(struct denied *denied, uint32_t number)
 }
 
 static void supervisor_denied_report(struct denied *denied, struct denied_call *call,
-                                     struct events *events, enum sandbox_state state)
+                                     struct events *events)
 {
 	struct message_happened event = {
 		.kind = EVENT_DENIED, .pid = call->pid, .call = call->number, .count = call->count};
 
-	events_report(events, event, NULL, state, denied->lost);
+	events_report(events, event, NULL, denied->lost);
 	denied->lost = 0;
 	call->count = 0;
 	call->is_reported = true;
 }
 
 /* Answers one waiting call. Returns false if there is none. */
-static bool supervisor_denied_answer(struct denied *denied, struct events *events,
-                                     enum sandbox_state state)
+static bool supervisor_denied_answer(struct denied *denied, struct events *events)
 {
 	struct pollfd wait = {.fd = denied->listener, .events = POLLIN};
 	struct seccomp_notif_resp refusal = {.error = -EPERM};
@@ -92,18 +91,18 @@ static bool supervisor_denied_answer(struct denied *denied, struct events *event
 	}
 	known->count++;
 	if (!known->is_reported)
-		supervisor_denied_report(denied, known, events, state);
+		supervisor_denied_report(denied, known, events);
 	return true;
 }
 
-void denied_answer(struct denied *denied, struct events *events, enum sandbox_state state)
+void denied_answer(struct denied *denied, struct events *events)
 {
 	/*
 	 * This loop has its own limit, because the interval of denied_fd() may restart while slow
 	 * answers are sent.
 	 */
-	for (unsigned i = 0; i < ANSWERS_MAX && denied_fd(denied) >= 0 &&
-	                     supervisor_denied_answer(denied, events, state);
+	for (unsigned i = 0;
+	     i < ANSWERS_MAX && denied_fd(denied) >= 0 && supervisor_denied_answer(denied, events);
 	     i++)
 		;
 }
@@ -112,24 +111,24 @@ void denied_answer(struct denied *denied, struct events *events, enum sandbox_st
  * Reports all unreported refusals. Calls that were repeated stay in the table for another second.
  * The others are removed, so that their next refusal is reported at once.
  */
-static void reports_all(struct denied *denied, struct events *events, enum sandbox_state state)
+static void reports_all(struct denied *denied, struct events *events)
 {
 	size_t count = denied->count;
 
 	denied->count = 0;
 	for (size_t i = 0; i < count; i++)
 		if (denied->calls[i].count) {
-			supervisor_denied_report(denied, &denied->calls[i], events, state);
+			supervisor_denied_report(denied, &denied->calls[i], events);
 			denied->calls[denied->count++] = denied->calls[i];
 		}
 }
 
-uint64_t denied_report(struct denied *denied, struct events *events, enum sandbox_state state)
+uint64_t denied_report(struct denied *denied, struct events *events)
 {
 	uint64_t now = clock_now_ms();
 
 	if (denied->count && now - denied->reported_ms >= REPORT_MS) {
-		reports_all(denied, events, state);
+		reports_all(denied, events);
 		denied->reported_ms = now;
 	}
 	if (denied->answered >= ANSWERS_MAX)
@@ -137,8 +136,8 @@ uint64_t denied_report(struct denied *denied, struct events *events, enum sandbo
 	return denied->count ? denied->reported_ms + REPORT_MS - now : UINT64_MAX;
 }
 
-void denied_end(struct denied *denied, struct events *events, enum sandbox_state state)
+void denied_end(struct denied *denied, struct events *events)
 {
-	reports_all(denied, events, state);
+	reports_all(denied, events);
 	denied->listener = fd_close(denied->listener);
 }

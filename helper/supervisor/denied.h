@@ -43,16 +43,16 @@ int denied_fd(struct denied *denied);
  * Answers all waiting callers, but at most so many in an interval that callers cannot keep the
  * supervisor busy.
  */
-void denied_answer(struct denied *denied, struct events *events, enum sandbox_state state);
+void denied_answer(struct denied *denied, struct events *events);
 
 /*
  * Reports what is due. Returns the milliseconds until it must be called again; UINT64_MAX: not
  * before another call is refused.
  */
-uint64_t denied_report(struct denied *denied, struct events *events, enum sandbox_state state);
+uint64_t denied_report(struct denied *denied, struct events *events);
 
 /*
  * Reports what was not reported yet, and closes the listener: from then on the kernel answers
  * ENOSYS.
  */
-void denied_end(struct denied *denied, struct events *events, enum sandbox_state state);
+void denied_end(struct denied *denied, struct events *events);

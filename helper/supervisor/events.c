@@ -34,12 +34,12 @@ static bool send_to(const struct message_happened *event, const struct iovec *mo
 	       sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno != EPIPE;
 }
 
-int events_add(struct events *events, int socket, enum sandbox_state state)
+int events_add(struct events *events, int socket)
 {
 	struct message_happened followed = {.number = events->number,
 	                                    .time_ms = clock_wall_ms(),
 	                                    .kind = EVENT_FOLLOWED,
-	                                    .state = state};
+	                                    .state = *events->state};
 	size_t i = 1;
 
 	(void)events_are_followed(events); /* removes followers that have hung up */
@@ -76,8 +76,7 @@ void events_see_to_audit(struct events *events, uint64_t number)
 
 	if (events->setup && fd_poll(events->followers[0], 0, 0) > 0)
 		remove_follower(events, 0);
-	if (!events->setup || events->followers[0] >= 0 ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (!events->setup || events->followers[0] >= 0 || fd_pair(pair) < 0)
 		return;
 	(void)shutdown(pair[0], SHUT_RD);
 	reports = audit_report_of(events->setup, &record, &pair[1], 1);
@@ -87,12 +86,12 @@ void events_see_to_audit(struct events *events, uint64_t number)
 }
 
 void events_report(struct events *events, struct message_happened event, const struct iovec *more,
-                   enum sandbox_state state, uint32_t lost)
+                   uint32_t lost)
 {
 	events->number += (uint64_t)lost + 1;
 	event.number = events->number;
 	event.time_ms = clock_wall_ms();
-	event.state = state;
+	event.state = *events->state;
 	for (size_t i = 0; i < ARRAY_SIZE(events->followers); i++)
 		if (events->followers[i] >= 0 && !send_to(&event, more, events->followers[i]) &&
 		    i == 0) {

@@ -15,6 +15,7 @@
 #define FOLLOWERS_MAX 8 /* besides yett-audit, which is the first */
 
 struct events {
+	const uint32_t *state;            /* of the sandbox, in its record: enum sandbox_state */
 	uint64_t number;                  /* of the last event */
 	int followers[1 + FOLLOWERS_MAX]; /* sockets; -1: free */
 	/* The sandbox, if yett-audit is meant to follow its events; otherwise NULL. */
@@ -31,7 +32,7 @@ void events_free(struct events *events);
  * Adds the peer of `socket` (borrowed) as a follower. Returns 0, -EUSERS if there are FOLLOWERS_MAX
  * already, or -errno.
  */
-_must_check_ int events_add(struct events *events, int socket, enum sandbox_state state);
+_must_check_ int events_add(struct events *events, int socket);
 
 /*
  * Returns whether anybody follows, or yett-audit is meant to. Removes followers that have closed
@@ -52,4 +53,4 @@ void events_see_to_audit(struct events *events, uint64_t number);
  */
 struct iovec;
 void events_report(struct events *events, struct message_happened event, const struct iovec *more,
-                   enum sandbox_state state, uint32_t lost);
+                   uint32_t lost);

@@ -172,7 +172,7 @@ static void set_state(struct life *life, enum sandbox_state state)
 	events_report(&life->events,
 	              (struct message_happened){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED
 	                                                                        : EVENT_RESUMED},
-	              NULL, state, 0);
+	              NULL, 0);
 }
 
 /*
@@ -258,7 +258,6 @@ static int life_attach(struct life *life, size_t i, int channel, struct yett_err
 /* Reports the limits that were hit since the last call. */
 static void report_limits(struct life *life)
 {
-	enum sandbox_state state = (enum sandbox_state)life->reports->state;
 	uint64_t kills = setup_count(life->setup, USAGE_OOM_KILLS),
 		 refused = setup_count(life->setup, USAGE_FORKS_REFUSED);
 	struct message_happened oom = {.kind = EVENT_OOM, .count = kills - life->oom_kills};
@@ -266,9 +265,9 @@ static void report_limits(struct life *life)
 	                                 .count = refused - life->forks_refused};
 
 	if (kills > life->oom_kills)
-		events_report(&life->events, oom, NULL, state, 0);
+		events_report(&life->events, oom, NULL, 0);
 	if (refused > life->forks_refused)
-		events_report(&life->events, forks, NULL, state, 0);
+		events_report(&life->events, forks, NULL, 0);
 	life->oom_kills = kills;
 	life->forks_refused = refused;
 	life->looked_ms = clock_now_ms();
@@ -287,17 +286,15 @@ static void report_followed(struct life *life, bool is_followed)
 /* `stream` is the supervisor's end. */
 static int life_follow(struct life *life, int stream, struct yett_error *error)
 {
-	int r;
+	int r = -EINVAL;
 
 	/* Only updates the counts: limits that were hit before are no events for this follower. */
 	if (!life->events.are_followed)
 		report_limits(life);
 	/* Before the client gets the answer that it follows. */
 	report_followed(life, true);
-	r = stream < 0
-	            ? -EINVAL
-	            : events_add(&life->events, stream, (enum sandbox_state)life->reports->state);
-
+	if (stream >= 0)
+		r = events_add(&life->events, stream);
 	if (r == -EUSERS)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d follow the sandbox already",
 		                 FOLLOWERS_MAX);
@@ -384,7 +381,7 @@ static int life_report_audit(struct life *life, const struct supervisor_request 
 		audit_leave(socket);
 	if (r < 0)
 		events_report(&life->events, (struct message_happened){.kind = EVENT_UNRECORDED},
-		              NULL, (enum sandbox_state)life->reports->state, 0);
+		              NULL, 0);
 	return r > 0 && bit & ACTS_THAT_GIVE ? r : 0;
 }
 
@@ -514,7 +511,6 @@ static void add_totals(const struct life *life, const void *packet)
  */
 static bool life_hear(struct life *life)
 {
-	enum sandbox_state state = (enum sandbox_state)life->reports->state;
 	struct init_event reports = {0};
 	/*
 	 * init has no descriptors to send, and closing any could block: such a packet stays in the
@@ -548,9 +544,9 @@ static bool life_hear(struct life *life)
 	 */
 	if ((reports.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
 		events_report(&life->events, (struct message_happened){.kind = EVENT_FORKS_REFUSED},
-		              NULL, state, 0);
+		              NULL, 0);
 	events_report(&life->events, event, &(struct iovec){reports.argv, sizeof reports.argv},
-	              state, reports.lost);
+	              reports.lost);
 	return true;
 }
 
@@ -601,8 +597,7 @@ static uint64_t life_lesser(uint64_t a, uint64_t b)
 static uint64_t see_to_followers(struct life *life)
 {
 	bool is_followed = events_are_followed(&life->events);
-	uint64_t next = denied_report(&life->denied, &life->events,
-	                              (enum sandbox_state)life->reports->state);
+	uint64_t next = denied_report(&life->denied, &life->events);
 
 	if (life->events.is_tainted || life->setup->is_tainted)
 		spoil(life);
@@ -717,26 +712,19 @@ static void life_turn(struct life *life, uint64_t wait_ms)
 {
 	struct pollfd wait[LIFE_HOLDERS + HOLDERS_MAX + ASKING_MAX];
 	size_t count = life->count;
+	bool is_up = is_running(life), has_room = is_up && life_has_room(life);
+	const int fds[] = {
+		[LIFE_INIT] = is_up ? life->setup->init_pidfd : -1,
+		[LIFE_CONTROL] = has_room && is_hearing(life) ? life->setup->control : -1,
+		[LIFE_DENIED] = is_up ? denied_fd(&life->denied) : -1,
+		[LIFE_NETWORK] = has_room ? network_fd(&life->network, life->setup) : -1,
+		[LIFE_LISTENING] = count < ARRAY_SIZE(life->holders) ? life->setup->listening : -1,
+	};
 
-	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? life->setup->init_pidfd : -1,
-	                                  .events = POLLIN};
-	wait[LIFE_CONTROL] =
-		(struct pollfd){.fd = is_running(life) && life_has_room(life) && is_hearing(life)
-	                                      ? life->setup->control
-	                                      : -1,
-	                        .events = POLLIN};
-	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1,
-	                                    .events = POLLIN};
-	wait[LIFE_NETWORK] = (struct pollfd){.fd = is_running(life) && life_has_room(life)
-	                                                   ? network_fd(&life->network, life->setup)
-	                                                   : -1,
-	                                     .events = POLLIN};
-	wait[LIFE_LISTENING] = (struct pollfd){
-		.fd = count < ARRAY_SIZE(life->holders) ? life->setup->listening : -1,
-		.events = POLLIN};
-	for (size_t i = 0; i < count; i++)
-		wait[LIFE_HOLDERS + i] =
-			(struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
+	for (size_t i = 0; i < LIFE_HOLDERS + count; i++)
+		wait[i] = (struct pollfd){
+			.fd = i < LIFE_HOLDERS ? fds[i] : life->holders[i - LIFE_HOLDERS].socket,
+			.events = POLLIN};
 	if (poll(wait, LIFE_HOLDERS + count,
 	         wait_ms > INT_MAX ? (wait_ms == UINT64_MAX ? -1 : INT_MAX) : (int)wait_ms) <= 0)
 		return;
@@ -747,8 +735,7 @@ static void life_turn(struct life *life, uint64_t wait_ms)
 	if (wait[LIFE_CONTROL].revents)
 		hear_all(life, HEARD_MAX, 0);
 	if (wait[LIFE_DENIED].revents)
-		denied_answer(&life->denied, &life->events,
-		              (enum sandbox_state)life->reports->state);
+		denied_answer(&life->denied, &life->events);
 	if (wait[LIFE_NETWORK].revents)
 		network_hear(&life->network, life->setup, &life->events);
 	if (wait[LIFE_INIT].revents)
@@ -771,6 +758,7 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 	life->reports = &setup->record;
 	life->denied.listener = listener;
 	life->events = EVENTS_NONE;
+	life->events.state = &setup->record.state;
 	life->holders[life->count++] =
 		(struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
 	life->started_ms = life->busy_ms = life->held_ms = clock_now_ms();
@@ -832,17 +820,18 @@ void life_end(struct life *life, bool out_of_memory)
 
 	if (out_of_memory && (life->reason == ENDED_CLOSED || life->reason == ENDED_INIT_DIED))
 		life->reason = ENDED_OOM;
+	reports->state = SANDBOX_STOPPING;
 	reports->ended = life->reason;
 	reports->ended_ms = clock_wall_ms();
 	reports->attached = 0;
 	if (life->events.are_followed)
 		report_limits(life);
-	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
+	denied_end(&life->denied, &life->events);
 	life->setup->audit =
 		audit_report_of(life->setup, &(struct audit_record){.kind = AUDIT_ENDED}, NULL, 0);
 	events_report(&life->events,
 	              (struct message_happened){.kind = EVENT_ENDED, .ended = life->reason}, NULL,
-	              SANDBOX_STOPPING, life->denied.lost);
+	              life->denied.lost);
 	events_free(&life->events);
 	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.sandboxes = 1});
 	if (cleanup_ms) {

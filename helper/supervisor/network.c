@@ -40,7 +40,7 @@ static void handle_end(struct setup *setup, struct events *events)
 	                                 .count = setup_restart_network(setup)};
 
 	setup->record.network.open = 0;
-	events_report(events, event, NULL, (enum sandbox_state)setup->record.state, 0);
+	events_report(events, event, NULL, 0);
 }
 
 int network_change(struct setup *setup, uint32_t changes, int *rules)
@@ -104,7 +104,6 @@ void network_hear(struct network *network, struct setup *setup, struct events *e
 		              (struct message_happened){.kind = kinds[reports.kind],
 		                                        .count = reports.count,
 		                                        .error = (uint32_t)reports.error & 4095},
-		              &(struct iovec){&reports, sizeof reports},
-		              (enum sandbox_state)setup->record.state, reports.lost);
+		              &(struct iovec){&reports, sizeof reports}, reports.lost);
 	}
 }

@@ -167,15 +167,15 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 	 * an order unread, the socket fails once with ECONNRESET, ahead of packets that are still
 	 * queued. Because init may exit at any time, both calls must expect that. unix(7)
 	 */
-	n = recv(setup->control, frame->bytes, sizeof frame->bytes, MSG_PEEK | MSG_DONTWAIT);
-	if (n < 0 && errno == ECONNRESET)
+	do
 		n = recv(setup->control, frame->bytes, sizeof frame->bytes,
 		         MSG_PEEK | MSG_DONTWAIT);
+	while (n < 0 && errno == ECONNRESET);
 	if (n != sizeof *ret_report)
 		return -ECHILD;
-	r = frame_receive(setup->control, frame, MSG_DONTWAIT);
-	if (r == -ECONNRESET)
+	do
 		r = frame_receive(setup->control, frame, MSG_DONTWAIT);
+	while (r == -ECONNRESET);
 	if (r <= 0)
 		return -ECHILD;
 	if (frame->fd_count > 0 && !(frame->fd_count == 1 && is_listener(frame->fds[0]))) {
@@ -397,10 +397,10 @@ static bool supervisor_serve(struct setup *setup, struct setup_order *order, int
 static int announce(const struct setup_host *host, uid_t uid, uint32_t profile, int pool)
 {
 	struct supervisor_ready ready = {uid, profile, host->policy->generation};
-	int pair[2], r;
+	int pair[2], r = fd_pair(pair);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
+	if (r < 0)
+		return r;
 	r = frame_send(pool, &ready, sizeof ready, &pair[1], 1, MSG_DONTWAIT);
 	(void)close(pair[1]);
 	if (r < 0)
@@ -505,27 +505,20 @@ static void supervisor_run(const struct setup_host *host, const struct superviso
 int supervisor_start(const struct setup_host *host, const struct place *place,
                      const struct supervisor_ahead *ahead, struct supervisor *ret_supervisor)
 {
-	int pair[2];
-	pid_t pid;
+	int socket;
+	/* init and its commands inherit that no signal is blocked. */
+	pid_t pid = place_fork(place, &socket);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	pid = place_fork(place);
 	if (pid == 0) {
-		const int keep_open[] = {pair[1], ahead ? ahead->pool : -1};
-		sigset_t no_signals;
+		const int keep_open[] = {socket, ahead ? ahead->pool : -1};
 
-		(void)sigemptyset(&no_signals);
-		/* init and its commands inherit the mask. */
-		(void)sigprocmask(SIG_SETMASK, &no_signals, NULL);
 		setup_host_keep_only(host, keep_open, ARRAY_SIZE(keep_open));
-		supervisor_run(host, ahead, pair[1]);
+		supervisor_run(host, ahead, socket);
 		_exit(0);
 	}
-	(void)close(pair[1]);
 	if (pid < 0)
-		return fd_close(pair[0]), pid;
-	*ret_supervisor = (struct supervisor){pid, pair[0]};
+		return pid;
+	*ret_supervisor = (struct supervisor){pid, socket};
 	return 0;
 }
 

@@ -56,11 +56,10 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 }
 
 void events_report(struct events *events, struct message_happened event,
-                   const struct iovec *network, enum sandbox_state state, uint32_t lost_before)
+                   const struct iovec *network, uint32_t lost_before)
 {
 	assert_non_null(events);
 	assert_null(network);
-	assert_int_equal(state, SANDBOX_RUNNING);
 	assert_int_equal(event.kind, EVENT_DENIED);
 	assert_true(told_count < ARRAY_SIZE(reports));
 	lost[told_count] = lost_before;
@@ -159,7 +158,7 @@ static int answer(int count, bool is_one, bool is_followed)
 		    wait[0].fd >= 0)
 			fail_msg("neither a call nor the end of the caller");
 		if (wait[0].revents & POLLIN)
-			denied_answer(&denied, &events, SANDBOX_RUNNING);
+			denied_answer(&denied, &events);
 	}
 	close(pidfd);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -176,7 +175,7 @@ static void the_first_is_told_at_once_and_the_others_together(void **state)
 	assert_int_equal(reports[0].pid, PID);
 	assert_int_equal(reports[0].count, 1);
 	assert_int_equal(asked, 1);
-	denied_end(&denied, &events, SANDBOX_RUNNING);
+	denied_end(&denied, &events);
 	assert_int_equal(told_count, 2);
 	assert_int_equal(reports[1].call, FIRST);
 	assert_int_equal(reports[1].count, 199);
@@ -195,7 +194,7 @@ static void of_more_kinds_than_are_told_it_is_told_that_they_are_lost(void **sta
 	}
 	assert_int_equal(denied.lost, 5);
 	denied.calls[3].count = 1; /* as if it had been made once more */
-	denied_end(&denied, &events, SANDBOX_RUNNING);
+	denied_end(&denied, &events);
 	assert_int_equal(told_count, DENIED_CALLS_MAX + 1);
 	assert_int_equal(reports[DENIED_CALLS_MAX].call, FIRST + 3);
 	assert_int_equal(lost[DENIED_CALLS_MAX], 5);
@@ -205,7 +204,7 @@ static void without_a_follower_they_are_refused_as_well(void **state)
 {
 	(void)state;
 	assert_int_equal(answer(100, false, false), 100);
-	denied_end(&denied, &events, SANDBOX_RUNNING);
+	denied_end(&denied, &events);
 	assert_int_equal(told_count, 0);
 	assert_int_equal(asked, 0);
 }
@@ -217,16 +216,16 @@ static void what_was_not_made_again_within_a_second_is_told_at_once_again(void *
 	assert_int_equal(denied.count, 2);
 	denied.calls[1].count = 7;
 	denied.reported_ms -= 1000; /* a second later */
-	assert_true(denied_report(&denied, &events, SANDBOX_RUNNING) <= 1000);
+	assert_true(denied_report(&denied, &events) <= 1000);
 	assert_int_equal(told_count, 3);
 	assert_int_equal(reports[2].call, FIRST + 1);
 	assert_int_equal(reports[2].count, 7);
 	assert_int_equal(denied.count, 1); /* which is told of for another second */
 	denied.reported_ms -= 1000;
-	assert_true(denied_report(&denied, &events, SANDBOX_RUNNING) == UINT64_MAX);
+	assert_true(denied_report(&denied, &events) == UINT64_MAX);
 	assert_int_equal(told_count, 3);
 	assert_int_equal(denied.count, 0);
-	denied_end(&denied, &events, SANDBOX_RUNNING);
+	denied_end(&denied, &events);
 }
 
 /* On a slow machine, where time goes on while they are answered: whoever answers has something else
@@ -250,13 +249,13 @@ static void callers_without_end_do_not_keep_it_busy(void **state)
 	assert_int_equal(poll(&wait, 1, -1), 1);
 	slow_ms = 1000;
 	(void)alarm((unsigned)waiting_deadline_ms() / 1000); /* or the test ends here */
-	denied_answer(&denied, &events, SANDBOX_RUNNING);
+	denied_answer(&denied, &events);
 	(void)alarm(0);
 	slow_ms = 0;
 	assert_in_range(*refused, 0, 64);
 	assert_return_code(kill(-pid, SIGKILL), errno);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	denied_end(&denied, &events, SANDBOX_RUNNING);
+	denied_end(&denied, &events);
 	close(pair[0]);
 	close(pair[1]);
 	munmap(refused, sizeof *refused);
@@ -269,12 +268,12 @@ static void what_is_no_listener_any_more_or_never_was_is_closed(void **state)
 
 	(void)state;
 	assert_int_equal(answer(1, true, true), 1);
-	denied_answer(&denied, &events, SANDBOX_RUNNING); /* all who called are gone */
+	denied_answer(&denied, &events); /* all who called are gone */
 	assert_int_equal(denied.listener, -1);
 	assert_return_code(pipe(ends), errno);
 	assert_int_equal(write(ends[1], "x", 1), 1);
 	denied = (struct denied){.listener = ends[0]};
-	denied_answer(&denied, &events, SANDBOX_RUNNING);
+	denied_answer(&denied, &events);
 	assert_int_equal(denied.listener, -1);
 	close(ends[1]);
 }

@@ -217,11 +217,13 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 	assert_int_equal(account_find_key(&f->account, &f->peer, LINE, &is_first, &error), 0);
 	assert_false(is_first);
 	put(HOME "/.config/yett/authorized_keys", "# none\n", 0600);
-	assert_int_equal(account_find_key(&f->account, &f->peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
+	assert_int_equal(account_find_key(&f->account, &f->peer, LINE, &is_first, &error),
+	                 YETT_E_BAD_SIGNATURE);
 	assert_int_equal(error.reason, YETT_R_UNKNOWN_KEY);
 	/* What is closed to the user is closed to who reads as the user. */
 	assert_int_equal(chown(HOME "/.config", 0, 0), 0);
-	assert_int_equal(account_find_key(&f->account, &f->peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
+	assert_int_equal(account_find_key(&f->account, &f->peer, LINE, &is_first, &error),
+	                 YETT_E_BAD_SIGNATURE);
 	assert_non_null(strstr(error.message, "cannot be opened or read"));
 	assert_int_equal(error.os_error, EACCES);
 	(void)close(life);

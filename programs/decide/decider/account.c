@@ -35,11 +35,11 @@ static int account_take_answer(const struct account *account, struct peer *peer,
 	struct peer_names *names = &answer->names;
 	struct program program = {.socket = account->reader};
 	uint64_t deadline_ms = clock_now_ms() + DEADLINE_MS;
-	ssize_t n = fd_poll(account->reader, POLLIN, DEADLINE_MS) > 0 &&
-	                            frame_peek_fds(account->reader)
-	                    ? -EPROTO
-	                    : program_hear(&program, &(struct iovec){answer, sizeof *answer}, 1,
-	                                   deadline_ms);
+	ssize_t n =
+		fd_poll(account->reader, POLLIN, DEADLINE_MS) > 0 && frame_peek_fds(account->reader)
+			? -EPROTO
+			: program_hear(&program, &(struct iovec){answer, sizeof *answer}, 1,
+	                               deadline_ms);
 
 	if (n != sizeof *answer)
 		return n < 0 ? (int)n : -EPROTO;

@@ -16,6 +16,7 @@
 
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -40,8 +41,9 @@ enum stage {
 
 struct arguments {
 	uint32_t id;
-	const char *empty_dir, *libexec;
-	int policy;
+	char empty_dir[4096]; /* empty: none */
+	const char *libexec;
+	int policy; /* -1: none */
 };
 
 /* Exits if the stage failed. The monitor logs that. */
@@ -56,10 +58,12 @@ static bool decider_read_arguments(int argc, char **argv, struct arguments *ret)
 	uint32_t policy = 0;
 
 	if (argc != 5 || !lockdown_parse_id(argv[1], &ret->id) ||
-	    (*argv[3] && !lockdown_parse_id(argv[3], &policy)))
+	    (strcmp(argv[3], "-1") != 0 && !lockdown_parse_id(argv[3], &policy)))
 		return false;
-	ret->empty_dir = argv[2];
-	ret->policy = *argv[3] ? (int)policy : -1;
+	if (*argv[2] && (size_t)snprintf(ret->empty_dir, sizeof ret->empty_dir, "%s/empty",
+	                                 argv[2]) >= sizeof ret->empty_dir)
+		return false;
+	ret->policy = strcmp(argv[3], "-1") != 0 ? (int)policy : -1;
 	ret->libexec = argv[4];
 	return true;
 }
@@ -158,7 +162,7 @@ static bool decider_enter_filter(void)
 static void decider_lock_down(int argc, char **argv, struct decoder *decoder,
                               struct policy **ret_policy)
 {
-	struct arguments arguments;
+	static struct arguments arguments;
 	struct yett_error error;
 
 	decider_need(decider_read_arguments(argc, argv, &arguments), STAGE_ARGUMENTS);
