@@ -448,7 +448,7 @@ static bool refill(struct listener *l)
 	for (size_t i = 0; i < l->users_count; i++) {
 		struct user *user = &l->users[i];
 		struct supervisor_ahead ahead = {l->pool[1], user->profile, user->uid, user->gid};
-		struct supervisor supervisor;
+		int socket;
 
 		if (now - user->last_used_ms > USER_IDLE_MS) {
 			drop_spares(user);
@@ -461,9 +461,9 @@ static bool refill(struct listener *l)
 			user->is_filling = true;
 		if (!user->is_filling)
 			continue;
-		if (supervisor_start(l->host, &l->place, &ahead, &supervisor) < 0)
+		if (supervisor_start(l->host, &l->place, &ahead, &socket) < 0)
 			return false;
-		listener_add_spare(user, 0, (struct spare){supervisor.socket, user->profile});
+		listener_add_spare(user, 0, (struct spare){socket, user->profile});
 		return true;
 	}
 	return false;

@@ -555,13 +555,13 @@ static int monitor_loop(struct monitor *m)
 			r = monitor_monitor_serve(m);
 		} else if (ready == 0 && timeout_ms == FORGET_AFTER_MS) {
 			/* Free memory: an idle sandbox should cost little. */
-			timeout_ms = m->pool >= 0 ? SPARES_MS : -1;
+			timeout_ms = m->spares ? SPARES_MS : -1;
 			(void)madvise(m->ask, sizeof *m->ask, MADV_DONTNEED);
 			if (m->is_reader_done)
 				program_end(&m->reader);
 		} else if (ready == 0) {
 			timeout_ms = -1;
-			supervisors_end_spares(m, 0);
+			m->spares->end(m, false);
 		}
 	}
 	return r;

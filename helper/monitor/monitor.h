@@ -22,6 +22,25 @@ struct monitor_child {
 	bool is_awaited;
 };
 
+struct monitor;
+
+/*
+ * How programs/rootless/ uses supervisors again. A listener does it for the monitors of root. All
+ * others start a supervisor for a request, because most connections make only one sandbox.
+ */
+struct monitor_spares {
+	/*
+	 * Takes or starts a supervisor for the plan of `m->ask` that shall serve further sandboxes.
+	 * Returns 0 with its socket, or -ENOENT: then the monitor starts one for this plan alone.
+	 */
+	int (*take)(struct monitor *m, int *ret_socket);
+	/*
+	 * Ends the idle ones. `is_last`: waits for those that are busy, whose sandboxes end with
+	 * the connection.
+	 */
+	void (*end)(struct monitor *m, bool is_last);
+};
+
 struct monitor {
 	/* Set by the process that starts the monitor, before there is a connection. */
 	/*
@@ -37,6 +56,7 @@ struct monitor {
 	 * NULL: the peer of the socket.
 	 */
 	const struct peer *caller;
+	struct monitor_spares *spares; /* NULL: none */
 	/* The place to fork supervisors into whose sandboxes may outlive the monitor. */
 	struct place lasting;
 	/*
@@ -82,14 +102,6 @@ struct monitor {
 	int taker;
 	struct monitor_child *children;
 	size_t children_count;
-	/*
-	 * Without root: supervisors that can take another sandbox announce themselves on
-	 * `pool_end`; the monitor reads `pool`. -1: not made yet.
-	 */
-	int pool, pool_end;
-	/* Supervisors that announce themselves so and were not ended; at most policy->spares. */
-	unsigned kept;
-	bool has_created;
 	/* Acts that the decider may still send for the request that was counted last. */
 	unsigned acts_left;
 	/* When the connection ended, in ms of CLOCK_MONOTONIC; 0: it has not. */
@@ -102,10 +114,9 @@ struct monitor {
 	bool is_outdated;
 	bool is_over;
 };
-#define MONITOR_NONE                                                                             \
-	.decider = PROGRAM_NONE, .decider_id = -1, .reader = PROGRAM_NONE, .socket = -1,         \
-	.named_reader = -1, .process = -1, .pool = -1, .pool_end = -1, .rules = -1, .taker = -1, \
-	.lasting = PLACE_HERE
+#define MONITOR_NONE                                                                     \
+	.decider = PROGRAM_NONE, .decider_id = -1, .reader = PROGRAM_NONE, .socket = -1, \
+	.named_reader = -1, .process = -1, .rules = -1, .taker = -1, .lasting = PLACE_HERE
 
 /*
  * A packet of the decider: the act and its data. admit_unpack() moves the parts of a plan to their
@@ -199,11 +210,14 @@ pid_t supervisors_sweep(struct monitor *m);
 
 void supervisors_reap(struct monitor *m);
 
+/* Remembers a child for supervisors_reap(); see struct monitor_child. Ignores a `pid` <= 0. */
+void supervisors_remember(struct monitor *m, pid_t pid, bool is_awaited);
+
 /*
- * Ends the idle supervisors that announced themselves, and waits up to `timeout_ms` for each
- * further announcement.
+ * Whether the sandbox of the plan may outlive the connection. Its supervisor then serves no further
+ * one.
  */
-void supervisors_end_spares(struct monitor *m, int timeout_ms);
+bool supervisors_are_lasting(const struct plan *plan);
 
 /*
  * Waits for the supervisors whose sandboxes end with the connection. They notice its end because

@@ -18,25 +18,6 @@
 #define TAKER_DEADLINE_MS 60000
 
 /*
- * Takes an idle supervisor of this monitor whose profile is the requested one. An idle supervisor
- * has only the templates that were built before it was forked; only the template of its own profile
- * is certain to be among them. So idle supervisors of other profiles are ended.
- */
-static int supervisors_take_spare(struct monitor *m, int *ret_socket)
-{
-	struct supervisor_ready ready;
-
-	while (m->pool >= 0 &&
-	       frame_receive_fd(m->pool, &ready, sizeof ready, ret_socket, MSG_DONTWAIT) == 0) {
-		if (*ret_socket >= 0 && ready.profile == m->ask->plan.profile)
-			return 0;
-		*ret_socket = fd_close(*ret_socket); /* ends the supervisor */
-		m->kept--;
-	}
-	return -ENOENT;
-}
-
-/*
  * Requests a pre-started supervisor from the listener. Returns 0; -ENOENT if there is none; or
  * -ESTALE if the listener is gone, does not answer, or has another policy by now: then every
  * further request of this connection is refused.
@@ -47,7 +28,7 @@ static int supervisors_need(struct monitor *m, int *ret_socket)
 	char word;
 
 	if (m->listener < 0)
-		return supervisors_take_spare(m, ret_socket);
+		return m->spares ? m->spares->take(m, ret_socket) : -ENOENT;
 	*ret_socket = -1;
 	m->is_outdated =
 		send(m->listener, &need, sizeof need, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
@@ -76,16 +57,13 @@ int supervisors_check_policy(const struct monitor *m, struct yett_error *error)
 	                 "the service started anew, or had to make room for others; connect again");
 }
 
-static bool is_lasting(const struct plan *plan)
+bool supervisors_are_lasting(const struct plan *plan)
 {
 	return plan->life.linger || plan->life.cleanup_ms;
 }
 
-/*
- * Does nothing if `pid` is 0 or negative. If memory is short, the child stays a zombie until the
- * monitor exits.
- */
-static void remember_child(struct monitor *m, pid_t pid, bool is_awaited)
+/* If memory is short, the child stays a zombie until the monitor exits. */
+void supervisors_remember(struct monitor *m, pid_t pid, bool is_awaited)
 {
 	struct monitor_child *children =
 		pid > 0 ? reallocarray(m->children, m->children_count + 1, sizeof *children) : NULL;
@@ -96,45 +74,15 @@ static void remember_child(struct monitor *m, pid_t pid, bool is_awaited)
 	m->children[m->children_count++] = (struct monitor_child){pid, is_awaited};
 }
 
-/*
- * Returns whether the supervisor to be started shall serve further sandboxes. Without a listener, a
- * supervisor is started for a request and exits with its sandbox, because most connections make
- * only one sandbox. Without root, the supervisor of a connection's second or a later sandbox is
- * kept for further sandboxes, up to policy->spares supervisors. A supervisor that may outlive the
- * monitor is never kept.
- */
-static bool is_used_again(struct monitor *m)
-{
-	int pair[2];
-
-	if (!m->means || !m->has_created || m->kept >= m->policy->spares ||
-	    is_lasting(&m->ask->plan))
-		return false;
-	if (m->pool >= 0)
-		return true;
-	if (fd_pair(pair) < 0)
-		return false;
-	m->pool = pair[0];
-	m->pool_end = pair[1];
-	return true;
-}
-
 static int start_supervisor(struct monitor *m, int *ret_socket)
 {
 	const struct plan *plan = &m->ask->plan;
-	bool is_kept = is_used_again(m);
-	const struct supervisor_ahead ahead = {m->pool_end, plan->profile, m->peer.uid,
-	                                       m->peer.gid};
-	struct supervisor supervisor;
-	int r = supervisor_start(m->host, is_lasting(plan) ? &m->lasting : &PLACE_HERE,
-	                         is_kept ? &ahead : NULL, &supervisor);
+	bool is_lasting = supervisors_are_lasting(plan);
+	pid_t pid =
+		supervisor_start(m->host, is_lasting ? &m->lasting : &PLACE_HERE, NULL, ret_socket);
 
-	if (r < 0)
-		return r;
-	remember_child(m, supervisor.pid, !is_kept && !is_lasting(plan));
-	m->kept += is_kept;
-	*ret_socket = supervisor.socket;
-	return 0;
+	supervisors_remember(m, pid, !is_lasting);
+	return pid < 0 ? pid : 0;
 }
 
 static int supervisors_give_order(const struct monitor *m, const struct supervisor_request *request,
@@ -185,15 +133,17 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 
 	if (r > 0)
 		return r;
-	if (r == 0)
-		r = supervisors_need(m, &socket);
+	if (r == 0) {
+		do { /* until one has not died meanwhile */
+			socket = fd_close(socket);
+			r = supervisors_need(m, &socket);
+			if (r == 0)
+				r = supervisors_give_order(m, NULL, socket);
+		} while (r == -EPIPE);
+	}
 	if (r == -ESTALE)
 		return supervisors_check_policy(m, error);
-	if (r == 0)
-		r = supervisors_give_order(m, NULL, socket);
-	/* No supervisor was pre-started, or it has died since. */
-	if (r == -ENOENT || r == -EPIPE) {
-		socket = fd_close(socket);
+	if (r == -ENOENT) {
 		r = start_supervisor(m, &socket);
 		if (r == 0)
 			r = supervisors_give_order(m, NULL, socket);
@@ -207,7 +157,6 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 		                 strerror(-r));
 	}
 	lend_connection(m, socket);
-	m->has_created = true;
 	*ret_socket = steal_fd(&socket);
 	return 0;
 }
@@ -285,7 +234,7 @@ pid_t supervisors_sweep(struct monitor *m)
 {
 	pid_t pid = supervisor_start_sweep(m->host);
 
-	remember_child(m, pid, false);
+	supervisors_remember(m, pid, false);
 	return pid;
 }
 
@@ -308,17 +257,6 @@ void supervisors_reap(struct monitor *m)
 	}
 }
 
-void supervisors_end_spares(struct monitor *m, int timeout_ms)
-{
-	struct supervisor_ready ready;
-	int socket;
-
-	for (; m->pool >= 0 && fd_poll(m->pool, POLLIN, timeout_ms) > 0 &&
-	       frame_receive_fd(m->pool, &ready, sizeof ready, &socket, MSG_DONTWAIT) == 0;
-	     m->kept--)
-		fd_close(socket);
-}
-
 void supervisors_end(struct monitor *m)
 {
 	bool was_killed = false;
@@ -336,13 +274,8 @@ void supervisors_end(struct monitor *m)
 		if (m->children[i].is_awaited && waitpid(m->children[i].pid, &status, 0) > 0 &&
 		    WIFSIGNALED(status))
 			was_killed = true;
-	/*
-	 * The pool reports end of file when no supervisor has its other end any more. Supervisors
-	 * that announce themselves before that are ended.
-	 */
-	m->pool_end = fd_close(m->pool_end);
-	supervisors_end_spares(m, TAKER_DEADLINE_MS);
-	m->pool = fd_close(m->pool);
+	if (m->spares)
+		m->spares->end(m, true);
 	if (was_killed)
 		supervisors_sweep(m);
 	free(m->children);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See denied.h. */
 #include "helper/supervisor/denied.h"
-#include "base/clock.h"
 #include "helper/setup/setup.h"
 
 #include <linux/seccomp.h>
@@ -14,13 +13,7 @@
 
 int denied_fd(struct denied *denied)
 {
-	uint64_t now = clock_now_ms();
-
-	if (now - denied->answered_ms >= ANSWERS_MS) {
-		denied->answered_ms = now;
-		denied->answered = 0;
-	}
-	return denied->answered < ANSWERS_MAX ? denied->listener : -1;
+	return pace_allows(&denied->answers, ANSWERS_MS, ANSWERS_MAX) ? denied->listener : -1;
 }
 
 /*
@@ -64,7 +57,7 @@ static bool supervisor_denied_answer(struct denied *denied, struct events *event
 	/* SECCOMP_IOCTL_NOTIF_RECV blocks if there is nothing to receive. */
 	if (poll(&wait, 1, 0) <= 0)
 		return false;
-	denied->answered++;
+	denied->answers.count++;
 	if (!(wait.revents & POLLIN) ||
 	    ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
 		/*
@@ -131,7 +124,7 @@ uint64_t denied_report(struct denied *denied, struct events *events)
 		reports_all(denied, events);
 		denied->reported_ms = now;
 	}
-	if (denied->answered >= ANSWERS_MAX)
+	if (denied->answers.count >= ANSWERS_MAX)
 		return ANSWERS_MS;
 	return denied->count ? denied->reported_ms + REPORT_MS - now : UINT64_MAX;
 }

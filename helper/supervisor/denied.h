@@ -26,8 +26,8 @@ struct denied_call {
 
 struct denied {
 	int listener; /* seccomp listener, owned; -1: none */
-	uint64_t answered_ms, reported_ms;
-	unsigned answered; /* answers since answered_ms */
+	struct pace answers;
+	uint64_t reported_ms;
 	uint32_t lost;
 	size_t count;
 	struct denied_call calls[DENIED_CALLS_MAX];

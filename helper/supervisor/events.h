@@ -9,8 +9,27 @@
  */
 #pragma once
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "protocol/message_state.h"
+
+/*
+ * Limits how often something is done that a compromised process of a sandbox may cause without end.
+ */
+struct pace {
+	uint64_t since_ms;
+	unsigned count; /* since since_ms; whoever does it adds 1 */
+};
+
+/* Returns whether it may be done: `max` times in `interval_ms`. */
+static inline bool pace_allows(struct pace *pace, uint64_t interval_ms, unsigned max)
+{
+	uint64_t now = clock_now_ms();
+
+	if (now - pace->since_ms >= interval_ms)
+		*pace = (struct pace){.since_ms = now};
+	return pace->count < max;
+}
 
 #define FOLLOWERS_MAX 8 /* besides yett-audit, which is the first */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See life.h. */
 #include "helper/supervisor/life.h"
-#include "base/clock.h"
 #include "base/closing.h"
 #include "helper/supervisor/denied.h"
 #include "helper/setup/audit.h"
@@ -66,11 +65,11 @@ struct life {
 	uint32_t processors;
 	struct events events;
 	struct denied denied;
-	struct network network;
+	struct pace network; /* packets of the connector */
 	/* As last reported. Kept up to date, like looked_ms, only while somebody follows. */
 	uint64_t oom_kills, forks_refused;
-	uint64_t looked_ms, heard_ms;
-	unsigned heard; /* packets of init since heard_ms */
+	uint64_t looked_ms;
+	struct pace heard; /* packets of init */
 	/* init has closed its end, or sent descriptors: nothing more is read. */
 	bool is_deaf;
 	/* init was sent INIT_WORD_REPORT, because somebody follows. */
@@ -529,7 +528,7 @@ static bool life_hear(struct life *life)
 	life->is_deaf = n == 0;
 	if (life->is_deaf && frame_peek_fds(life->setup->control))
 		supervisor_life_end(life, ENDED_INIT_DIED);
-	life->heard++;
+	life->heard.count++;
 	if (n == sizeof(struct init_totals)) {
 		add_totals(life, &reports);
 		return true;
@@ -548,18 +547,6 @@ static bool life_hear(struct life *life)
 	events_report(&life->events, event, &(struct iovec){reports.argv, sizeof reports.argv},
 	              reports.lost);
 	return true;
-}
-
-/* Whether packets of init are read now. */
-static bool is_hearing(struct life *life)
-{
-	uint64_t now = clock_now_ms();
-
-	if (now - life->heard_ms >= HEARD_MS) {
-		life->heard_ms = now;
-		life->heard = 0;
-	}
-	return !life->is_deaf && life->heard < HEARD_MAX;
 }
 
 /*
@@ -606,7 +593,8 @@ static uint64_t see_to_followers(struct life *life)
 	report_followed(life, is_followed);
 	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
 		report_limits(life);
-	if (life->heard >= HEARD_MAX || network_is_full(&life->network) || !life_has_room(life))
+	if (life->heard.count >= HEARD_MAX || network_is_full(&life->network) ||
+	    !life_has_room(life))
 		return life_lesser(next, HEARD_MS);
 	return is_followed ? life_lesser(next, FOLLOWED_LOOK_MS) : next;
 }
@@ -715,7 +703,10 @@ static void life_turn(struct life *life, uint64_t wait_ms)
 	bool is_up = is_running(life), has_room = is_up && life_has_room(life);
 	const int fds[] = {
 		[LIFE_INIT] = is_up ? life->setup->init_pidfd : -1,
-		[LIFE_CONTROL] = has_room && is_hearing(life) ? life->setup->control : -1,
+		[LIFE_CONTROL] =
+			has_room && !life->is_deaf && pace_allows(&life->heard, HEARD_MS, HEARD_MAX)
+				? life->setup->control
+				: -1,
 		[LIFE_DENIED] = is_up ? denied_fd(&life->denied) : -1,
 		[LIFE_NETWORK] = has_room ? network_fd(&life->network, life->setup) : -1,
 		[LIFE_LISTENING] = count < ARRAY_SIZE(life->holders) ? life->setup->listening : -1,
@@ -795,7 +786,7 @@ void life_keep(struct life *life)
 	(void)syscall(SYS_pidfd_send_signal, life->setup->init_pidfd, SIGKILL, NULL, 0u);
 	(void)fd_poll(life->setup->init_pidfd, POLLIN, INIT_ANSWERS_MS);
 	hear_all(life, UINT16_MAX, FOLLOWED_LOOK_MS);
-	life->network.heard = 0;
+	life->network.count = 0;
 	network_hear(&life->network, life->setup, &life->events);
 	life->reports->ended = life->reason;
 	set_state(life, SANDBOX_STOPPING);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See network.h. */
 #include "helper/supervisor/network.h"
-#include "base/clock.h"
 #include "programs/net/egress_report.h"
 #include "protocol/frame.h"
 
@@ -11,26 +10,20 @@
 #define HEARD_MS  50
 #define HEARD_MAX 32
 
-int network_fd(struct network *network, const struct setup *setup)
+int network_fd(struct pace *heard, const struct setup *setup)
 {
-	uint64_t now = clock_now_ms();
-
-	if (now - network->heard_ms >= HEARD_MS) {
-		network->heard_ms = now;
-		network->heard = 0;
-	}
 	/*
 	 * While the sandbox is frozen, nothing may be restarted: the restart would wait for the
 	 * cgroup forker, which is frozen, too.
 	 */
-	return network->heard < HEARD_MAX && setup->record.state == SANDBOX_RUNNING
+	return pace_allows(heard, HEARD_MS, HEARD_MAX) && setup->record.state == SANDBOX_RUNNING
 	               ? setup->egress.reports
 	               : -1;
 }
 
-bool network_is_full(const struct network *network)
+bool network_is_full(const struct pace *heard)
 {
-	return network->heard >= HEARD_MAX;
+	return heard->count >= HEARD_MAX;
 }
 
 /* The network's programs have ended, or misbehave: they are restarted, once. */
@@ -70,7 +63,7 @@ static void supervisor_network_count(struct record_network *all,
 	all->received_bytes += reports->received_bytes;
 }
 
-void network_hear(struct network *network, struct setup *setup, struct events *events)
+void network_hear(struct pace *heard, struct setup *setup, struct events *events)
 {
 	static const uint32_t kinds[] = {[EGRESS_REPORT_CONNECTED] = EVENT_CONNECTED,
 	                                 [EGRESS_REPORT_CLOSED] = EVENT_DISCONNECTED,
@@ -79,7 +72,7 @@ void network_hear(struct network *network, struct setup *setup, struct events *e
 	                                 [EGRESS_REPORT_FULL] = EVENT_FULL,
 	                                 [EGRESS_REPORT_ASKED] = EVENT_ASKED};
 
-	while (network_fd(network, setup) >= 0) {
+	while (network_fd(heard, setup) >= 0) {
 		struct egress_report reports;
 		/*
 		 * yett-dialer has no descriptors to send, and closing any could block. A dialer
@@ -97,7 +90,7 @@ void network_hear(struct network *network, struct setup *setup, struct events *e
 			handle_end(setup, events);
 			return;
 		}
-		network->heard++;
+		heard->count++;
 		supervisor_network_count(&setup->record.network, &reports);
 		setup_publish(setup);
 		events_report(events,

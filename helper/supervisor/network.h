@@ -12,23 +12,20 @@
 #include "helper/setup/setup.h"
 #include "helper/supervisor/events.h"
 
-struct network {
-	uint64_t heard_ms;
-	/* Packets since heard_ms. Limited, because a compromised connector may send without end. */
-	unsigned heard;
-};
-
-/* A descriptor for poll(2), readable when network_hear() has work; -1: nothing is received now. */
-int network_fd(struct network *network, const struct setup *setup);
+/*
+ * A descriptor for poll(2), readable when network_hear() has work; -1: nothing is received now.
+ * `heard` counts the packets that were received.
+ */
+int network_fd(struct pace *heard, const struct setup *setup);
 
 /* Whether the limit is reached, so that nothing is received for a moment. */
-bool network_is_full(const struct network *network);
+bool network_is_full(const struct pace *heard);
 
 /*
  * Receives the reports that are there. If the network's programs have ended, restarts them once; if
  * they end again, the sandbox has no network any more.
  */
-void network_hear(struct network *network, struct setup *setup, struct events *events);
+void network_hear(struct pace *heard, struct setup *setup, struct events *events);
 
 /*
  * Applies the sealed rules `*rules` at once and, on success, takes them over for a later restart.

@@ -502,24 +502,20 @@ static void supervisor_run(const struct setup_host *host, const struct superviso
 	 */
 }
 
-int supervisor_start(const struct setup_host *host, const struct place *place,
-                     const struct supervisor_ahead *ahead, struct supervisor *ret_supervisor)
+pid_t supervisor_start(const struct setup_host *host, const struct place *place,
+                       const struct supervisor_ahead *ahead, int *ret_socket)
 {
-	int socket;
 	/* init and its commands inherit that no signal is blocked. */
-	pid_t pid = place_fork(place, &socket);
+	pid_t pid = place_fork(place, ret_socket);
 
 	if (pid == 0) {
-		const int keep_open[] = {socket, ahead ? ahead->pool : -1};
+		const int keep_open[] = {*ret_socket, ahead ? ahead->pool : -1};
 
 		setup_host_keep_only(host, keep_open, ARRAY_SIZE(keep_open));
-		supervisor_run(host, ahead, socket);
+		supervisor_run(host, ahead, *ret_socket);
 		_exit(0);
 	}
-	if (pid < 0)
-		return pid;
-	*ret_supervisor = (struct supervisor){pid, socket};
-	return 0;
+	return pid;
 }
 
 pid_t supervisor_start_sweep(const struct setup_host *host)

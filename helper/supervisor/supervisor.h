@@ -62,13 +62,6 @@ struct supervisor_request {
 	uint32_t changes;
 };
 
-struct supervisor {
-	/* The process that started the supervisor must reap it; 0: another process did. */
-	pid_t pid;
-	/* For supervisor_order(). The supervisor sends a supervisor_created and, later, notices. */
-	int socket;
-};
-
 /*
  * Supervisor → the process that started it, on the socket `pool`, with a new socket for orders: the
  * supervisor can serve another sandbox of this user.
@@ -92,11 +85,11 @@ struct supervisor_ahead {
  * Forks a supervisor into `place`. If `ahead` is NULL, the supervisor waits for one order and exits
  * when the sandbox of that order is gone. Otherwise it prepares the expected sandbox before an
  * order comes, announces itself on ahead->pool after each sandbox, and exits when its socket is
- * closed. Returns 0 or -errno.
+ * closed. Returns the pid, which the caller must reap, or -errno. `ret_socket` is for
+ * supervisor_order(); the supervisor sends a supervisor_created on it and, later, notices.
  */
-_must_check_ int supervisor_start(const struct setup_host *host, const struct place *place,
-                                  const struct supervisor_ahead *ahead,
-                                  struct supervisor *ret_supervisor);
+_must_check_ pid_t supervisor_start(const struct setup_host *host, const struct place *place,
+                                    const struct supervisor_ahead *ahead, int *ret_socket);
 
 struct frame;
 

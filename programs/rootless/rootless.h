@@ -9,9 +9,8 @@
  */
 #pragma once
 
-#include "helper/setup/idmap.h"
-
 #include "base/error.h"
+#include "helper/setup/idmap.h"
 
 #include <stdbool.h>
 

@@ -15,6 +15,7 @@
 #include "helper/start/start.h"
 #include "programs/decide/policy/target.h"
 #include "programs/rootless/rootless.h"
+#include "programs/rootless/spares.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -145,6 +146,7 @@ struct own {
 	struct peer caller;
 	struct means means;
 	struct setup_rootless setup;
+	struct spares spares;
 	char runtime_dir[ROOTLESS_PATH_SIZE];
 };
 
@@ -236,6 +238,8 @@ static int start_own_prepare(struct monitor *monitor, struct policy *policy, con
 	own->means = (struct means){.misses_label = rootless_misses_label(),
 	                            .leaves_cores = rootless_leaves_cores()};
 	monitor->means = &own->means;
+	own->spares = spares_none;
+	monitor->spares = &own->spares.calls;
 	if (rootless_enter(&monitor->no_host) != 0)
 		return 0;
 	rootless_runtime_dir(own->runtime_dir);

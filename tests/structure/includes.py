@@ -57,7 +57,7 @@ MAY_INCLUDE = {
                       "programs/net/ruleset.h"],
     "programs/decide/policy": ["base/", "helper/policy/image.h", "helper/policy/key_line.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
     "programs/decide/reader": ["base/", "protocol/", "helper/policy/key_line.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
-    "programs/rootless": ["base/", "helper/", "programs/decide/policy/target.h"],
+    "programs/rootless": ["base/", "helper/", "protocol/frame.h", "programs/decide/policy/target.h"],
 }
 
 # What makes a sandbox, and what it is understood without: sandboxes exist without agents, workspaces, checkpoints and the audit log.
