@@ -2,7 +2,6 @@
 /* See fd.h. */
 #include "base/fd.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>

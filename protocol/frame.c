@@ -6,9 +6,7 @@
 #include "protocol/frame.h"
 
 #include <linux/sockios.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 /* as the kernel counts it (SIOCOUTQ); a socket's buffer holds a few packets more */

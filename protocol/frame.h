@@ -11,6 +11,8 @@
 #include "base/fd.h"
 #include "protocol/fields_plain.h"
 
+#include <sys/socket.h>
+
 struct frame {
 	size_t length;
 	size_t fd_count;

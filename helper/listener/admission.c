@@ -3,7 +3,6 @@
 #include "helper/listener/admission.h"
 #include "base/clock.h"
 
-#include <fcntl.h>
 #include <linux/nsfs.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -147,7 +146,7 @@ static struct worker *find_next(const struct admission *a, struct worker *worker
 		*ret_waits = *ret_waits || workers[i].is_waiting;
 		if (workers[i].is_waiting &&
 		    (workers[i].uid == 0 || begun[slot_of(a, workers[i].uid)] < most))
-			next = next ? admission_older(next, &workers[i]) : &workers[i];
+			next = admission_older(next, &workers[i]);
 	}
 	return next;
 }

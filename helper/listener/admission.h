@@ -11,9 +11,7 @@
 #include "base/error.h"
 #include "helper/listener/closer.h"
 
-#include <stdint.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 
 #define CONNECTIONS_MAX 2048
 #define DEBTS           1024

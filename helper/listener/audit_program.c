@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static int listener_audit_program_start(const struct setup_host *host, int listening,
                                         struct program *ret_program)

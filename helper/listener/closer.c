@@ -6,7 +6,6 @@
 #include "protocol/frame.h"
 
 #include <stdio.h>
-#include <sys/socket.h>
 
 static int closer_start(const struct closer *closer)
 {

@@ -9,7 +9,6 @@
 #include "helper/listener/audit_program.h"
 #include "helper/listener/notify.h"
 #include "helper/monitor/monitor.h"
-#include "helper/privilege/place.h"
 #include "helper/privilege/privilege.h"
 #include "protocol/frame.h"
 
@@ -19,7 +18,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 /*
@@ -712,12 +710,7 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	notify_send(&l->notify, "READY=1");
 	listener_loop(l);
 	notify_send(&l->notify, "STOPPING=1");
-	for (size_t i = 0; i < l->users_count; i++)
-		drop_spares(&l->users[i]);
-	for (size_t i = 0; i < l->workers_count; i++)
-		fd_close(l->workers[i].control);
-	fd_close(l->closer.socket);
-	fd_close(l->audit.socket);
+	/* The exit closes all sockets, by which monitors, supervisors and programs notice it. */
 	setup_host_close(l->host);
 	policy_free(l->policy);
 	return 0;

@@ -12,8 +12,6 @@
 
 #include "base/error.h"
 
-#include <stdint.h>
-
 struct listener_options {
 	const char *policy_path;
 	const char *libexec; /* directory of the other programs */

@@ -3,7 +3,6 @@
 #include "helper/listener/notify.h"
 
 #include <stddef.h>
-#include <string.h>
 #include <sys/socket.h>
 
 static uint64_t watchdog_ms(void)

@@ -13,7 +13,6 @@
 
 #include "helper/plan/peer.h"
 #include "helper/policy/key_line.h"
-#include "helper/setup/registry.h"
 #include "helper/supervisor/supervisor.h"
 
 /* The resources of a helper without root. */

@@ -3,9 +3,6 @@
 #include "helper/monitor/keys.h"
 #include "base/log.h"
 
-#include <fcntl.h>
-#include <string.h>
-
 static bool is_administrators(int fd, mode_t type, struct stat *st)
 {
 	return fstat(fd, st) == 0 && (st->st_uid == 0 || st->st_uid == geteuid()) &&

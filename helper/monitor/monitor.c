@@ -17,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #define FORGET_AFTER_MS 200
@@ -337,15 +336,14 @@ static int write_log(struct monitor *m, _unused_ struct reply *reply)
 		m->ask->log.level == LOG_LEVEL_NOTICE ? LOG_LEVEL_NOTICE : LOG_LEVEL_INFO;
 
 	m->ask->log.text[sizeof m->ask->log.text - 1] = '\0';
-	log_line(level, "uid=%" PRIu32 " pid=%d %s", (uint32_t)m->peer.uid, m->peer.pid,
-	         m->ask->log.text);
+	log_line(level, "uid=%u pid=%d %s", m->peer.uid, m->peer.pid, m->ask->log.text);
 	return 0;
 }
 
 static void log_refusal(const struct monitor *m, const struct yett_error *error)
 {
-	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)m->peer.uid,
-	         m->peer.pid, error->message, error->detail[0] ? "; " : "", error->detail);
+	log_line(LOG_LEVEL_INFO, "uid=%u pid=%d refused: %s%s%s", m->peer.uid, m->peer.pid,
+	         error->message, error->detail[0] ? "; " : "", error->detail);
 }
 
 static int refused(struct monitor *m, _unused_ struct reply *reply)
@@ -378,7 +376,7 @@ static int monitor_take_rules(struct monitor *m, _unused_ struct reply *reply)
 	return 0;
 }
 
-static const struct {
+static const struct act {
 	int (*act)(struct monitor *m, struct reply *reply);
 	/* size of the request; 0: it varies */
 	size_t size;
@@ -420,37 +418,36 @@ static int monitor_monitor_serve(struct monitor *m)
 	int r = frame_peek_fds(m->decider.socket) ? -EPROTO : 0;
 	ssize_t n = r < 0 ? r : program_hear(&m->decider, parts, ARRAY_SIZE(parts), 0);
 	uint32_t act = m->ask->act;
+	const struct act *row = &acts[act < ACTS ? act : 0];
 
 	if (n < 0)
 		return (int)n;
 	m->peer.now = (uint64_t)time(NULL);
 	m->ask->length = (size_t)n - sizeof act;
-	if ((size_t)n < sizeof act || act >= ACTS || !acts[act].act ||
-	    (acts[act].size && m->ask->length != acts[act].size) ||
-	    (acts[act].takes_host && !m->host))
+	if ((size_t)n < sizeof act || !row->act || (row->size && m->ask->length != row->size) ||
+	    (row->takes_host && !m->host))
 		return -EPROTO;
-	if (acts[act].is_of_policy)
+	if (row->is_of_policy)
 		r = m->shut_ms ? error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0,
 		                           "the connection has ended")
 		               : supervisors_check_policy(m, &reply.answer.error);
-	if (r == 0 && (act == ACT_KEY ||
-	               (acts[act].is_of_policy && !acts[act].is_reported && m->acts_left-- == 0))) {
+	if (r == 0 &&
+	    (act == ACT_KEY || (row->is_of_policy && !row->is_reported && m->acts_left-- == 0))) {
 		r = monitor_count(m, false, &reply.answer.error);
 		m->acts_left = r == 0 ? ACTS_OF_REQUEST : 0;
 	}
 	if (r == 0)
-		r = acts[act].act(m, &reply);
+		r = row->act(m, &reply);
 	if (r < 0)
 		error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0,
 		          "the helper cannot do what is asked: %s", strerror(-r));
-	if (r == 0 && acts[act].is_of_policy && m->is_proven)
+	if (r == 0 && row->is_of_policy && m->is_proven)
 		*m->is_proven = true;
-	if (acts[act].uses_rules)
+	if (row->uses_rules)
 		m->rules = fd_close(m->rules);
-	r = acts[act].is_reported
-	            ? r < 0 ? r : 0
-	            : privilege_send(m->decider.socket, &reply.answer, sizeof reply.answer,
-	                             reply.fds, (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
+	r = row->is_reported ? r < 0 ? r : 0
+	                     : privilege_send(m->decider.socket, &reply.answer, sizeof reply.answer,
+	                                      reply.fds, (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
 	/* Closing may block: the decider may have closed its copies already. */
 	closing_fd(reply.fds[0]);
 	closing_fd(reply.fds[1]);
@@ -484,8 +481,8 @@ static int begin_anew(struct monitor *m, const struct yett_error *refused)
 	if (r != -EPIPE)
 		return r;
 	log_line(LOG_LEVEL_INFO,
-	         "uid=%" PRIu32 " pid=%d yett-decider had ended before; another one is started",
-	         (uint32_t)m->peer.uid, m->peer.pid);
+	         "uid=%u pid=%d yett-decider had ended before; another one is started", m->peer.uid,
+	         m->peer.pid);
 	program_end(&m->decider);
 	m->decider_id = fd_close(m->decider_id);
 	r = start_decider(m);

@@ -9,9 +9,7 @@
 #pragma once
 
 #include "helper/monitor/decider.h"
-#include "helper/privilege/place.h"
 #include "helper/privilege/program.h"
-#include "helper/supervisor/supervisor.h"
 
 struct policy;
 

@@ -7,9 +7,6 @@
 #include "helper/privilege/privilege.h"
 #include "protocol/frame.h"
 
-#include <fcntl.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 /* The listener answers no request while it loads a policy. */

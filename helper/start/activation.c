@@ -2,11 +2,8 @@
 /* See activation.h. */
 #include "helper/start/activation.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #define LISTEN_FDS_START 3

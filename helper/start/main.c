@@ -12,12 +12,10 @@
 #include "helper/start/start.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER };

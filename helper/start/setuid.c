@@ -31,26 +31,32 @@ bool setuid_is_asked(int argc, char *const argv[])
 	return argc == 2 && strcmp(argv[1], SETUID_ARGUMENT) == 0;
 }
 
+/* Whether real, effective and saved ids are these. */
+static bool has_ids(uid_t uid, gid_t gid)
+{
+	uid_t uids[3];
+	gid_t gids[3];
+
+	return getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
+	       getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uid && uids[1] == uid &&
+	       uids[2] == uid && gids[0] == gid && gids[1] == gid && gids[2] == gid;
+}
+
 int setuid_give_up(void)
 {
-	uid_t uid = getuid(), uids[3];
-	gid_t gid = getgid(), gids[3];
+	uid_t uid = getuid();
+	gid_t gid = getgid();
 
 	if (!getauxval(AT_SECURE) && geteuid() == uid && getegid() == gid)
 		return 0;
-	if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0 ||
-	    getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
-	    getresgid(&gids[0], &gids[1], &gids[2]) < 0)
+	if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return -errno;
 	/* in case this file has capabilities, which it should not have */
 	capng_clear(CAPNG_SELECT_ALL);
 	if (uid != 0 &&
 	    (capng_apply(CAPNG_SELECT_CAPS) < 0 || setresuid((uid_t)-1, 0, (uid_t)-1) == 0))
 		return -EPERM;
-	return uids[0] == uid && uids[1] == uid && uids[2] == uid && gids[0] == gid &&
-	                       gids[1] == gid && gids[2] == gid
-	               ? 0
-	               : -EPERM;
+	return has_ids(uid, gid) ? 0 : -EPERM;
 }
 
 int setuid_check_socket(struct yett_error *error)
@@ -105,17 +111,10 @@ static int read_caller(struct peer *caller, struct yett_error *error)
  */
 static int take_ids(_unused_ struct yett_error *error)
 {
-	uid_t uids[3];
-	gid_t gids[3];
-
-	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
-	    getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
-	    getresgid(&gids[0], &gids[1], &gids[2]) < 0)
+	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 || setgroups(0, NULL) < 0)
 		return -errno;
 	/* Verify the ids: a filter of the caller could have answered in the kernel's place. */
-	return uids[0] | uids[1] | uids[2] | gids[0] | gids[1] | gids[2] || getgroups(0, NULL) != 0
-	               ? -EPERM
-	               : 0;
+	return has_ids(0, 0) && getgroups(0, NULL) == 0 ? 0 : -EPERM;
 }
 
 /*

@@ -4,8 +4,6 @@
 #include "base/log.h"
 #include "helper/monitor/monitor.h"
 
-#include <string.h>
-
 int start_serve(struct monitor *monitor, const char *libexec, int socket, int r, bool is_its_own,
                 struct yett_error *error)
 {

@@ -15,7 +15,6 @@
 #include "helper/start/start.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 
 const char start_name[] = "yett-helper";

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See events.h. */
 #include "helper/supervisor/events.h"
-#include "base/clock.h"
 #include "helper/setup/audit.h"
 #include "protocol/frame.h"
-
-#include <fcntl.h>
-#include <sys/socket.h>
 
 /* The follower may have sent descriptors before shutdown(SHUT_RD). Closing these may block. */
 static void remove_follower(struct events *events, size_t i)
@@ -34,7 +30,7 @@ static bool send_to(const struct message_happened *event, const struct iovec *mo
 	       sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno != EPIPE;
 }
 
-int events_add(struct events *events, int socket)
+bool events_add(struct events *events, int *socket)
 {
 	struct message_happened followed = {.number = events->number,
 	                                    .time_ms = clock_wall_ms(),
@@ -46,15 +42,13 @@ int events_add(struct events *events, int socket)
 	while (i < ARRAY_SIZE(events->followers) && events->followers[i] >= 0)
 		i++;
 	if (i == ARRAY_SIZE(events->followers))
-		return -EUSERS;
-	events->followers[i] = fcntl(socket, F_DUPFD_CLOEXEC, 3);
-	if (events->followers[i] < 0)
-		return -errno;
+		return false;
+	events->followers[i] = steal_fd(socket);
 	/* The kernel discards what a follower writes. */
-	(void)shutdown(socket, SHUT_RD);
+	(void)shutdown(events->followers[i], SHUT_RD);
 	(void)send_to(&followed, NULL, events->followers[i]);
 	events->are_followed = true;
-	return 0;
+	return true;
 }
 
 bool events_are_followed(struct events *events)

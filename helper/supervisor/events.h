@@ -21,6 +21,10 @@ struct pace {
 	unsigned count; /* since since_ms; whoever does it adds 1 */
 };
 
+/* At most HEARD_MAX packets of init, and of the connector, are read in HEARD_MS. */
+#define HEARD_MS  50
+#define HEARD_MAX 32
+
 /* Returns whether it may be done: `max` times in `interval_ms`. */
 static inline bool pace_allows(struct pace *pace, uint64_t interval_ms, unsigned max)
 {
@@ -48,10 +52,10 @@ struct events {
 void events_free(struct events *events);
 
 /*
- * Adds the peer of `socket` (borrowed) as a follower. Returns 0, -EUSERS if there are FOLLOWERS_MAX
- * already, or -errno.
+ * Adds the peer of `*socket`, which is then taken over, as a follower. Returns whether it could:
+ * not if there are FOLLOWERS_MAX already.
  */
-_must_check_ int events_add(struct events *events, int socket);
+_must_check_ bool events_add(struct events *events, int *socket);
 
 /*
  * Returns whether anybody follows, or yett-audit is meant to. Removes followers that have closed

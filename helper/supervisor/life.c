@@ -2,28 +2,18 @@
 /* See life.h. */
 #include "helper/supervisor/life.h"
 #include "base/closing.h"
+#include "base/kernel.h"
 #include "helper/supervisor/denied.h"
 #include "helper/setup/audit.h"
 #include "helper/supervisor/network.h"
 #include "protocol/frame.h"
 
-#include <limits.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-
 #define HOLDERS_MAX 32 /* init has room for more channels */
 /* Further connections: those that have not sent a request yet, or wait for the end. */
-#define ASKING_MAX      16
-#define INIT_ANSWERS_MS 1000
-#define LOOK_MS_MIN     10
-#define LOOK_MS_MAX     60000
-/*
- * At most HEARD_MAX packets of init are read in HEARD_MS: a compromised init may send without end.
- */
-#define HEARD_MS         50
-#define HEARD_MAX        32
+#define ASKING_MAX       16
+#define INIT_ANSWERS_MS  1000
+#define LOOK_MS_MIN      10
+#define LOOK_MS_MAX      60000
 #define FOLLOWED_LOOK_MS 1000
 /*
  * Upper bound of the commands in one packet of init: those that it can run at once, and
@@ -178,32 +168,22 @@ static void set_state(struct life *life, enum sandbox_state state)
  * If the freezer does not report "frozen" within 1 s, thaw again rather than leave the sandbox half
  * frozen.
  */
-static int pause_sandbox(struct life *life, struct yett_error *error)
+static int life_pause(struct life *life, bool pauses, struct yett_error *error)
 {
-	int r = cgroup_freeze(&life->setup->cgroup, true);
+	int r = cgroup_freeze(&life->setup->cgroup, pauses);
 
 	if (r == -EOPNOTSUPP)
 		return error_set(
 			error, YETT_E_UNSUPPORTED, 0,
 			"the sandbox cannot be paused: without root it has no control group");
-	if (r < 0) {
+	if (r < 0 && pauses)
 		(void)!cgroup_freeze(&life->setup->cgroup, false);
-		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be paused: %s",
-		                 strerror(-r));
-	}
-	set_state(life, SANDBOX_PAUSED);
-	return 0;
-}
-
-static int resume_sandbox(struct life *life, struct yett_error *error)
-{
-	int r = cgroup_freeze(&life->setup->cgroup, false);
-
 	if (r < 0)
-		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be resumed: %s",
-		                 strerror(-r));
-	life->busy_ms = clock_now_ms();
-	set_state(life, SANDBOX_RUNNING);
+		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be %s: %s",
+		                 pauses ? "paused" : "resumed", strerror(-r));
+	if (!pauses)
+		life->busy_ms = clock_now_ms();
+	set_state(life, pauses ? SANDBOX_PAUSED : SANDBOX_RUNNING);
 	return 0;
 }
 
@@ -257,18 +237,22 @@ static int life_attach(struct life *life, size_t i, int channel, struct yett_err
 /* Reports the limits that were hit since the last call. */
 static void report_limits(struct life *life)
 {
-	uint64_t kills = setup_count(life->setup, USAGE_OOM_KILLS),
-		 refused = setup_count(life->setup, USAGE_FORKS_REFUSED);
-	struct message_happened oom = {.kind = EVENT_OOM, .count = kills - life->oom_kills};
-	struct message_happened forks = {.kind = EVENT_FORKS_REFUSED,
-	                                 .count = refused - life->forks_refused};
+	const struct {
+		enum usage_count count;
+		uint32_t kind;
+		uint64_t *last;
+	} limits[] = {{USAGE_OOM_KILLS, EVENT_OOM, &life->oom_kills},
+	              {USAGE_FORKS_REFUSED, EVENT_FORKS_REFUSED, &life->forks_refused}};
 
-	if (kills > life->oom_kills)
-		events_report(&life->events, oom, NULL, 0);
-	if (refused > life->forks_refused)
-		events_report(&life->events, forks, NULL, 0);
-	life->oom_kills = kills;
-	life->forks_refused = refused;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		uint64_t count = setup_count(life->setup, limits[i].count);
+		struct message_happened event = {.kind = limits[i].kind,
+		                                 .count = count - *limits[i].last};
+
+		if (count > *limits[i].last)
+			events_report(&life->events, event, NULL, 0);
+		*limits[i].last = count;
+	}
 	life->looked_ms = clock_now_ms();
 }
 
@@ -283,23 +267,20 @@ static void report_followed(struct life *life, bool is_followed)
 }
 
 /* `stream` is the supervisor's end. */
-static int life_follow(struct life *life, int stream, struct yett_error *error)
+static int life_follow(struct life *life, int *stream, struct yett_error *error)
 {
-	int r = -EINVAL;
-
 	/* Only updates the counts: limits that were hit before are no events for this follower. */
 	if (!life->events.are_followed)
 		report_limits(life);
 	/* Before the client gets the answer that it follows. */
 	report_followed(life, true);
-	if (stream >= 0)
-		r = events_add(&life->events, stream);
-	if (r == -EUSERS)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d follow the sandbox already",
-		                 FOLLOWERS_MAX);
-	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0,
-	                         "the sandbox cannot be followed: %s", strerror(-r))
-	             : 0;
+	if (*stream < 0)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+		                 "the sandbox cannot be followed: %s", strerror(EINVAL));
+	return events_add(&life->events, stream)
+	               ? 0
+	               : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d follow the sandbox already",
+	                           FOLLOWERS_MAX);
 }
 
 static int change_network(const struct life *life, uint32_t changes, int *rules,
@@ -344,13 +325,13 @@ static int life_act(struct life *life, size_t i, const struct supervisor_request
 	case MANAGE_ATTACH:
 		return life_attach(life, i, channel, error);
 	case MANAGE_PAUSE:
-		return pause_sandbox(life, error);
+		return life_pause(life, true, error);
 	case MANAGE_RESUME:
-		return resume_sandbox(life, error);
+		return life_pause(life, false, error);
 	case MANAGE_KILL:
 		return report_init(life, INIT_WORD_KILL, -1, error);
 	case MANAGE_FOLLOW:
-		return life_follow(life, channel, error);
+		return life_follow(life, fd, error);
 	default:
 		return error_set(error, YETT_E_INVALID_REQUEST, 0,
 		                 "a supervisor takes no such request");
@@ -515,8 +496,8 @@ static bool life_hear(struct life *life)
 	 * init has no descriptors to send, and closing any could block: such a packet stays in the
 	 * socket.
 	 */
-	ssize_t n = frame_peek_fds(life->setup->control)
-	                    ? 0
+	bool has_fds = frame_peek_fds(life->setup->control);
+	ssize_t n = has_fds ? 0
 	                    : recv(life->setup->control, &reports, sizeof reports,
 	                           MSG_DONTWAIT | MSG_TRUNC);
 	struct message_happened event = {.kind = reports.kind,
@@ -526,7 +507,7 @@ static bool life_hear(struct life *life)
 	                                 .result = reports.result};
 
 	life->is_deaf = n == 0;
-	if (life->is_deaf && frame_peek_fds(life->setup->control))
+	if (has_fds)
 		supervisor_life_end(life, ENDED_INIT_DIED);
 	life->heard.count++;
 	if (n == sizeof(struct init_totals)) {
@@ -593,18 +574,10 @@ static uint64_t see_to_followers(struct life *life)
 	report_followed(life, is_followed);
 	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
 		report_limits(life);
-	if (life->heard.count >= HEARD_MAX || network_is_full(&life->network) ||
+	if (life->heard.count >= HEARD_MAX || life->network.count >= HEARD_MAX ||
 	    !life_has_room(life))
 		return life_lesser(next, HEARD_MS);
 	return is_followed ? life_lesser(next, FOLLOWED_LOOK_MS) : next;
-}
-
-static void handle_listening(struct life *life)
-{
-	int socket = registry_accept(life->setup->listening);
-
-	if (socket >= 0)
-		life->holders[life->count++] = (struct holder){.socket = socket};
 }
 
 /*
@@ -643,7 +616,7 @@ static uint64_t pause_idle(struct life *life, uint64_t now, uint64_t idle_ms)
 
 	if (now - life->busy_ms < idle_ms)
 		return next_look(idle_ms - (now - life->busy_ms), 4);
-	if (pause_sandbox(life, &unused) == 0)
+	if (life_pause(life, true, &unused) == 0)
 		return UINT64_MAX;
 	life->busy_ms = now;
 	return next_look(idle_ms, 4);
@@ -659,7 +632,7 @@ static uint64_t expire(struct life *life)
 	uint64_t now = clock_now_ms(), next = see_to_followers(life), rests_ms;
 	bool is_paused = life->reports->state == SANDBOX_PAUSED, is_held = count_holders(life) > 0;
 
-	if ((limits->cpu_ms || limits->idle_ms || life->reports->life.linger_ms) &&
+	if ((limits->cpu_ms || limits->idle_ms || limits->linger_ms) &&
 	    now - life->seen_ms >= LOOK_MS_MIN) {
 		life_look(life, now);
 		life->seen_ms = now;
@@ -677,7 +650,7 @@ static uint64_t expire(struct life *life)
 	         life->processors, ENDED_CPU_TIME},
 		{is_paused || limits->idle_pauses ? 0 : limits->idle_ms, now - life->busy_ms, 4,
 	         ENDED_IDLE},
-		{is_held ? 0 : life->reports->life.linger_ms, rests_ms, 4, ENDED_IDLE},
+		{is_held ? 0 : limits->linger_ms, rests_ms, 4, ENDED_IDLE},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
@@ -700,6 +673,7 @@ static void life_turn(struct life *life, uint64_t wait_ms)
 {
 	struct pollfd wait[LIFE_HOLDERS + HOLDERS_MAX + ASKING_MAX];
 	size_t count = life->count;
+	int asking;
 	bool is_up = is_running(life), has_room = is_up && life_has_room(life);
 	const int fds[] = {
 		[LIFE_INIT] = is_up ? life->setup->init_pidfd : -1,
@@ -732,8 +706,9 @@ static void life_turn(struct life *life, uint64_t wait_ms)
 	if (wait[LIFE_INIT].revents)
 		supervisor_life_end(life,
 		                    life->reports->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
-	if (wait[LIFE_LISTENING].revents)
-		handle_listening(life);
+	asking = wait[LIFE_LISTENING].revents ? registry_accept(life->setup->listening) : -1;
+	if (asking >= 0)
+		life->holders[life->count++] = (struct holder){.socket = asking};
 }
 
 struct life *life_begin(struct setup *setup, int creator, int listener)

@@ -4,12 +4,6 @@
 #include "programs/net/egress_report.h"
 #include "protocol/frame.h"
 
-#include <sys/socket.h>
-
-/* At most HEARD_MAX packets are read in HEARD_MS. */
-#define HEARD_MS  50
-#define HEARD_MAX 32
-
 int network_fd(struct pace *heard, const struct setup *setup)
 {
 	/*
@@ -19,11 +13,6 @@ int network_fd(struct pace *heard, const struct setup *setup)
 	return pace_allows(heard, HEARD_MS, HEARD_MAX) && setup->record.state == SANDBOX_RUNNING
 	               ? setup->egress.reports
 	               : -1;
-}
-
-bool network_is_full(const struct pace *heard)
-{
-	return heard->count >= HEARD_MAX;
 }
 
 /* The network's programs have ended, or misbehave: they are restarted, once. */

@@ -18,9 +18,6 @@
  */
 int network_fd(struct pace *heard, const struct setup *setup);
 
-/* Whether the limit is reached, so that nothing is received for a moment. */
-bool network_is_full(const struct pace *heard);
-
 /*
  * Receives the reports that are there. If the network's programs have ended, restarts them once; if
  * they end again, the sandbox has no network any more.

@@ -8,15 +8,10 @@
 #include "helper/supervisor/life.h"
 #include "protocol/frame.h"
 
-#include <fcntl.h>
 #include <linux/seccomp.h>
-#include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 
 /*
  * How long init may take until it serves. A build waits for nothing except a file system of the
@@ -475,24 +470,16 @@ static void supervisor_run(const struct setup_host *host, const struct superviso
 	 * there by then.
 	 */
 	is_useless = prepared != 0 && is_ahead && fd_poll(socket, POLLIN, 0) == 0;
-	while (!is_useless) {
-		bool is_good;
-
-		if (is_ahead && setup && !await_order(setup, socket))
+	while (!is_useless && socket >= 0) {
+		if (is_ahead && ((setup && !await_order(setup, socket)) ||
+		                 supervisor_receive_order(socket, &order) <= 0))
 			break;
-		if (is_ahead && supervisor_receive_order(socket, &order) <= 0)
-			break;
-		is_good = prepared == 0 && supervisor_serve(setup, &order, socket, is_ahead);
-
 		if (prepared != 0)
 			(void)!frame_send(socket, &failed, sizeof failed, &order.memory, 1, 0);
-		if (!is_good || !is_ahead || setup_recycle(setup, &subject) < 0)
-			break;
-		if (!frame_close_socket(socket))
+		if (prepared != 0 || !supervisor_serve(setup, &order, socket, is_ahead) ||
+		    !is_ahead || setup_recycle(setup, &subject) < 0 || !frame_close_socket(socket))
 			break;
 		socket = announce(host, subject.uid, setup->profile, ahead->pool);
-		if (socket < 0)
-			break;
 	}
 	if (setup)
 		setup_end(setup);
