@@ -3,8 +3,6 @@
 #include "base/error.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason,
               const char *format, ...)
@@ -38,7 +36,7 @@ void error_detail(struct yett_error *error, const char *format, ...)
 
 int error_key(struct yett_error *error, const char *key, uint32_t number)
 {
-	(void)snprintf(error->rule, sizeof error->rule, "%s", key);
+	FORMAT(error->rule, "%s", key);
 	error->line = number;
 	return (int)error->code;
 }
@@ -48,7 +46,7 @@ int error_cause(struct yett_error *error, const char *step, int error_number)
 	if (!error)
 		return 0;
 	error->os_error = error_number > 0 && error_number <= YETT_ERRNO_MAX ? error_number : 0;
-	(void)snprintf(error->step, sizeof error->step, "%s", step ? step : "");
+	FORMAT(error->step, "%s", step ? step : "");
 	return (int)error->code;
 }
 

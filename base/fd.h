@@ -10,8 +10,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +26,13 @@
 #define _printf_(a, b) __attribute__((format(printf, a, b)))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* snprintf(3) into an array of char. A text that does not fit is cut off. */
+#define FORMAT(array, ...)                                                                  \
+	({                                                                                  \
+		_Static_assert(sizeof(array) != sizeof(char *), "an array, not a pointer"); \
+		(void)snprintf(array, sizeof(array), __VA_ARGS__);                          \
+	})
 
 /*
  * Closes `fd` unless it is negative. Returns -1, so that `fd = fd_close(fd)` leaves no dangling
@@ -59,6 +69,15 @@ static inline int fd_poll(int fd, short events, int timeout_ms)
 	struct pollfd wait = {.fd = fd, .events = events};
 
 	return poll(&wait, 1, timeout_ms);
+}
+
+/*
+ * Opens a directory for openat(2) and the like, not through a symbolic link in the last component.
+ * Returns a descriptor, or -1 with errno set.
+ */
+static inline int fd_open_directory(int at, const char *name)
+{
+	return openat(at, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 /* Makes a connected pair of SOCK_SEQPACKET sockets, close-on-exec. Returns 0 or -errno. */

@@ -2,7 +2,6 @@
 /* See kernel.h. */
 #include "base/kernel.h"
 
-#include <stdio.h>
 #include <sys/wait.h>
 
 bool kernel_wait_end(pid_t pid, int timeout_ms)
@@ -68,14 +67,14 @@ int kernel_open_userns_of(int proc, pid_t pid, const char *uid_map, const char *
 	char path[32];
 	int fd, r;
 
-	(void)snprintf(path, sizeof path, "%d/uid_map", pid);
+	FORMAT(path, "%d/uid_map", pid);
 	r = kernel_write_file(proc, path, uid_map);
-	(void)snprintf(path, sizeof path, "%d/gid_map", pid);
+	FORMAT(path, "%d/gid_map", pid);
 	if (r == 0)
 		r = kernel_write_file(proc, path, gid_map);
 	if (r < 0)
 		return r;
-	(void)snprintf(path, sizeof path, "%d/ns/user", pid);
+	FORMAT(path, "%d/ns/user", pid);
 	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

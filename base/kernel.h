@@ -9,13 +9,12 @@
 
 #include "base/fd.h"
 
-#include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 
@@ -35,6 +34,15 @@ static inline pid_t kernel_clone(uint64_t flags, int exit_signal, int cgroup_fd,
 	long pid = syscall(SYS_clone3, &args, sizeof args);
 
 	return pid < 0 ? -errno : (pid_t)pid;
+}
+
+/*
+ * The kernel kills this process when its parent dies. A change of ids clears the setting, and a
+ * parent that is dead already does not count: PR_SET_PDEATHSIG(2const)
+ */
+static inline void kernel_die_with_parent(void)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
 static inline int kernel_pidfd_open(pid_t pid)

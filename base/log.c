@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/mman.h>
 
 #define MINUTE_MS 60000

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See net_listen.h. */
 #include "base/net_listen.h"
-#include "base/fd.h"
 
-#include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "protocol/fields_plain.h"
 
 #include <sys/socket.h>

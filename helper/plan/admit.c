@@ -3,8 +3,6 @@
 #include "helper/plan/admit.h"
 #include "protocol/message_state.h"
 
-#include <string.h>
-
 /*
  * Returns the index of the first grant, from the one in `naming` on, that names the same user or
  * group, or everyone; UINT32_MAX if there is none. A binary search in policy->namings, which is

@@ -10,8 +10,6 @@
 #include "base/error.h"
 #include "protocol/message_state.h"
 
-#include <stdint.h>
-
 /*
  * The descriptors that init starts with; 0, 1 and 2 are the sandbox's /dev/null. No other is open.
  */

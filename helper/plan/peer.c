@@ -4,7 +4,6 @@
 #include "base/kernel.h"
 #include "helper/privilege/privilege.h"
 
-#include <stdio.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 
@@ -33,7 +32,7 @@ bool peer_is_confined(pid_t pid)
 	_cleanup_fd_ int proc = -1, self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct statx ours, theirs;
 
-	(void)snprintf(path, sizeof path, "/proc/%d", pid);
+	FORMAT(path, "/proc/%d", pid);
 	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0 || self < 0)
 		return true;

@@ -2,8 +2,6 @@
 /* See plan.h. No privilege, no output. */
 #include "helper/plan/plan.h"
 
-#include <string.h>
-
 const char *plan_text(const struct plan *plan, struct plan_text text)
 {
 	uint32_t end = plan->arena_used < PLAN_ARENA_MAX ? plan->arena_used : PLAN_ARENA_MAX;

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #define PLAN_STEPS_MAX  512

@@ -2,10 +2,6 @@
 /* See check.h. */
 #include "helper/policy/check.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
 static const char missing[] = "does not exist";
 
 /*
@@ -25,7 +21,7 @@ static const char *rename_problem(const char *path, bool is_directory, uid_t own
 	struct stat st;
 
 	for (size_t length = 0;; length += 1 + strcspn(path + length + 1, "/")) {
-		(void)snprintf(prefix, sizeof prefix, "%.*s", length ? (int)length : 1, path);
+		FORMAT(prefix, "%.*s", length ? (int)length : 1, path);
 		if (lstat(prefix, &st) < 0)
 			return errno == ENOENT ? missing : "cannot be looked at";
 		if (S_ISLNK(st.st_mode))

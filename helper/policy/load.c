@@ -15,8 +15,6 @@
 #include "helper/policy/check.h"
 #include "helper/policy/image.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -107,7 +105,7 @@ static int add_fragments(struct files *files, int parent, const char *folder)
 
 	if (faccessat(parent, "conf.d", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return 0;
-	(void)snprintf(path, sizeof path, "%s/conf.d", folder);
+	FORMAT(path, "%s/conf.d", folder);
 	r = open_owned(files, parent, "conf.d", path, true, &dir);
 	count = r == 0 ? scandirat(dir, ".", &entries, is_fragment, load_compare_names) : 0;
 	if (count < 0)
@@ -117,7 +115,7 @@ static int add_fragments(struct files *files, int parent, const char *folder)
 		r = error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s holds too many files",
 		              ESCAPE(path));
 	for (int i = 0; i < count; i++) {
-		(void)snprintf(path, sizeof path, "%s/conf.d/%s", folder, entries[i]->d_name);
+		FORMAT(path, "%s/conf.d/%s", folder, entries[i]->d_name);
 		r = r == 0 ? load_add_file(files, dir, entries[i]->d_name, path) : r;
 		free(entries[i]);
 	}
@@ -161,7 +159,7 @@ static int run_compiler(const struct files *files, const char *libexec, int imag
 	int status, r;
 	pid_t pid;
 
-	(void)snprintf(program, sizeof program, "%s/yett-policy", libexec);
+	FORMAT(program, "%s/yett-policy", libexec);
 	memcpy(argv + 1, files->words, files->count * sizeof *argv);
 	r = spawn(program, argv, image, files->fds, files->count, &pid);
 	if (r < 0)

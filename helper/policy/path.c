@@ -7,8 +7,6 @@
 #include "helper/policy/policy.h"
 #include "base/escape.h"
 
-#include <string.h>
-
 #define PATH_LENGTH_MAX 4095
 #define COMPONENT_MAX   255
 

@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "base/error.h"
 #include "helper/plan/plan.h"
 #include "helper/policy/key_line.h"
 

@@ -4,8 +4,6 @@
 #include "base/kernel.h"
 #include "helper/privilege/privilege.h"
 
-#include <stdio.h>
-
 /*
  * Opens a namespace of process 1. Returns -1 if it is our own, or if it cannot be opened because
  * even root is confined here.
@@ -16,9 +14,9 @@ static int open_other(const char *name)
 	char path[32];
 	_cleanup_fd_ int fd = -1;
 
-	(void)snprintf(path, sizeof path, "/proc/1/ns/%s", name);
+	FORMAT(path, "/proc/1/ns/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	(void)snprintf(path, sizeof path, "/proc/self/ns/%s", name);
+	FORMAT(path, "/proc/self/ns/%s", name);
 	if (fd < 0 || fstat(fd, &other) < 0 || stat(path, &own) < 0)
 		return -1;
 	return own.st_dev == other.st_dev && own.st_ino == other.st_ino ? -1 : steal_fd(&fd);

@@ -6,9 +6,6 @@
 
 #include <cap-ng.h>
 #include <linux/capability.h>
-#include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 
 /*
  * The capabilities that building a sandbox needs, and the steps that need them. CAP_SYS_RESOURCE is

@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "base/spawn.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <sys/socket.h>
 
 int program_start(const char *folder, char *const argv[], const int *fds, size_t count,
@@ -15,11 +13,11 @@ int program_start(const char *folder, char *const argv[], const int *fds, size_t
 	int pair[2], r;
 
 	*ret_program = PROGRAM_NONE;
-	(void)snprintf(path, sizeof path, "%s/%s", folder, argv[0]);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	FORMAT(path, "%s/%s", folder, argv[0]);
+	if (fd_pair(pair) < 0)
 		return -errno;
 	r = spawn(path, argv, pair[1], fds, count, &ret_program->pid);
-	(void)close(pair[1]);
+	fd_close(pair[1]);
 	if (r < 0)
 		return fd_close(pair[0]), *ret_program = PROGRAM_NONE, r;
 	ret_program->socket = pair[0];

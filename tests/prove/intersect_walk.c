@@ -83,17 +83,17 @@ const char *refuse_section(const struct policy_grant *grant)
 	return grant->is_ceiling ? "ceiling" : "grant";
 }
 
-#define FORMAT(unit)                                                          \
+#define FORMATTER(unit)                                                       \
 	char *units_format_##unit(uint64_t number, char out[UNITS_TEXT_SIZE]) \
 	{                                                                     \
 		out[0] = number ? '1' : '0';                                  \
 		out[1] = '\0';                                                \
 		return out;                                                   \
 	}
-FORMAT(size)
-FORMAT(cpus)
-FORMAT(number)
-FORMAT(duration)
+FORMATTER(size)
+FORMATTER(cpus)
+FORMATTER(number)
+FORMATTER(duration)
 
 /* --- a case */
 
