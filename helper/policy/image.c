@@ -9,23 +9,25 @@
  */
 #include "helper/policy/image.h"
 
-#include <fcntl.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define LIST_MAX     256
 #define SECTIONS_MAX 65536
 
 /* Tables of the fields of OBJECT, which is defined before each table. */
-#define AT(field)                  offsetof(OBJECT, field)
-#define TEXT(field)                IMAGE_TEXT, AT(field)
-#define INSIDE(field, type, count) IMAGE_INSIDE, AT(field), &(type), .max = (count)
+#define AT(field) offsetof(OBJECT, field)
+#define FIELD(...)          \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define TEXT(field)                FIELD(IMAGE_TEXT, AT(field))
+#define CHECKED(field, check)      FIELD(IMAGE_TEXT, AT(field), .problem = policy_##check##_problem)
+#define INSIDE(field, type, count) FIELD(IMAGE_INSIDE, AT(field), &(type), .max = (count))
 #define PLACE(field)               INSIDE(field, place_type, 1)
 #define ARRAY(field, type, counter, most) \
-	IMAGE_ARRAY, AT(field), &(type), AT(counter), .max = (most)
-#define BOOL(field)                IMAGE_BOOL, AT(field)
-#define NUMBER(field, least, most) IMAGE_NUMBER, AT(field), .min = (least), .max = (most)
+	FIELD(IMAGE_ARRAY, AT(field), &(type), AT(counter), .max = (most))
+#define BOOL(field)                FIELD(IMAGE_BOOL, AT(field))
+#define NUMBER(field, least, most) FIELD(IMAGE_NUMBER, AT(field), .min = (least), .max = (most))
 #define TYPE(name, ...)                                                       \
 	static const struct image_field name##_fields[] = {__VA_ARGS__};      \
 	static const struct image_type name = {sizeof(OBJECT), name##_fields, \
@@ -46,76 +48,69 @@ TYPE(place_type, {IMAGE_PLACE, AT(file)});
 #undef OBJECT
 
 #define OBJECT struct policy_list
-TYPE(texts_type, {ARRAY(items, text_type, count, LIST_MAX)},
-     {ARRAY(places, place_type, count, LIST_MAX)}, {PLACE(place)});
-TYPE(paths_type, {ARRAY(items, path_type, count, LIST_MAX)},
-     {ARRAY(places, place_type, count, LIST_MAX)}, {PLACE(place)});
+TYPE(texts_type, ARRAY(items, text_type, count, LIST_MAX),
+     ARRAY(places, place_type, count, LIST_MAX), PLACE(place));
+TYPE(paths_type, ARRAY(items, path_type, count, LIST_MAX),
+     ARRAY(places, place_type, count, LIST_MAX), PLACE(place));
 #undef OBJECT
 #define TEXTS(field) INSIDE(field, texts_type, 1)
 #define PATHS(field) INSIDE(field, paths_type, 1)
 
 #define OBJECT struct policy_rules
-TYPE(rules_type, {ARRAY(list, byte_type, size, POLICY_RULES_SIZE_MAX)});
+TYPE(rules_type, ARRAY(list, byte_type, size, POLICY_RULES_SIZE_MAX));
 #undef OBJECT
 #define RULES(field) INSIDE(field, rules_type, 1)
 
 #define OBJECT struct policy_mount
-TYPE(mount_type, {TEXT(source)}, {TEXT(target), .problem = policy_path_problem}, {BOOL(writable)},
-     {PLACE(place)});
+TYPE(mount_type, TEXT(source), CHECKED(target, path), BOOL(writable), PLACE(place));
 #undef OBJECT
 
 #define OBJECT struct policy_profile
-TYPE(profile_type, {TEXT(name)}, {PLACE(place)}, {PATHS(system)}, {TEXTS(etc)}, {PATHS(devices)},
-     {ARRAY(mounts, mount_type, mounts_count, LIST_MAX)}, {PATHS(read_only)}, {PATHS(mask)},
-     {BOOL(overlay_ro)}, {BOOL(private_home)}, {BOOL(memory_mount)}, {BOOL(outputs_mount)},
-     {TEXTS(environment)}, {ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS)},
-     {ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS)},
-     {ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS)}, {TEXTS(capabilities)},
-     {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(core_files)},
-     {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, PLAN_UMASK_CALLER)},
-     {TEXT(hostname)}, {TEXT(apparmor_profile), .problem = policy_label_problem},
-     {TEXT(selinux_type), .problem = policy_label_problem},
-     {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)},
-     {NUMBER(workspace, 0, POLICY_WORKSPACE_COW)},
-     {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)},
-     {INSIDE(command_places, place_type, 2)}, {NUMBER(network, 0, PLAN_NETWORKS - 1)},
-     {RULES(allow)}, {RULES(deny)}, {BOOL(allow_private)},
-     {NUMBER(connections, 1, POLICY_CONNECTIONS_MAX)}, {NUMBER(record, 0, POLICY_RECORD_ALL)},
-     {PLACE(network_place)});
+TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(devices),
+     ARRAY(mounts, mount_type, mounts_count, LIST_MAX), PATHS(read_only), PATHS(mask),
+     BOOL(overlay_ro), BOOL(private_home), BOOL(memory_mount), BOOL(outputs_mount),
+     TEXTS(environment), ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS),
+     ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS),
+     ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS), TEXTS(capabilities),
+     BOOL(nested_userns), BOOL(perf_events), BOOL(core_files),
+     NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, PLAN_UMASK_CALLER), TEXT(hostname),
+     CHECKED(apparmor_profile, label), CHECKED(selinux_type, label),
+     NUMBER(label, 0, POLICY_LABEL_REQUIRED), BOOL(shares),
+     NUMBER(workspace, 0, POLICY_WORKSPACE_COW), INSIDE(limits_places, place_type, POLICY_LIMITS),
+     PLACE(shares_place), INSIDE(command_places, place_type, 2),
+     NUMBER(network, 0, PLAN_NETWORKS - 1), RULES(allow), RULES(deny), BOOL(allow_private),
+     NUMBER(connections, 1, POLICY_CONNECTIONS_MAX), NUMBER(record, 0, POLICY_RECORD_ALL),
+     PLACE(network_place));
 #undef OBJECT
 
 #define OBJECT struct policy_enrolled
-TYPE(enrolled_type, {TEXT(file)});
+TYPE(enrolled_type, TEXT(file));
 #undef OBJECT
 
 #define OBJECT struct policy_grant
-TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_count, LIST_MAX)},
-     {ARRAY(gids, number_type, gids_count, LIST_MAX)}, {BOOL(everyone)}, {TEXTS(keys)},
-     {TEXTS(profiles)}, {TEXTS(share_ro)}, {TEXTS(share_rw)}, {TEXTS(sockets)}, {TEXTS(publish)},
-     {TEXTS(capabilities)}, {TEXTS(devices)}, {BOOL(identity_caller)}, {BOOL(identity_root)},
-     {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(allow_private)},
-     {NUMBER(network, 0, PLAN_NETWORKS - 1)}, {RULES(allow)}, {RULES(deny)}, {BOOL(user_keys)},
-     {BOOL(confined_clients)}, {BOOL(agents)}, {BOOL(fall_through)},
-     {NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX)}, {NUMBER(terminals_max, 0, INT32_MAX)},
-     {INSIDE(places, place_type, POLICY_KEYS)}, {TEXT(notice)}, {BOOL(is_void)},
-     {BOOL(is_ceiling)});
+TYPE(grant_type, TEXT(name), PLACE(place), ARRAY(uids, number_type, uids_count, LIST_MAX),
+     ARRAY(gids, number_type, gids_count, LIST_MAX), BOOL(everyone), TEXTS(keys), TEXTS(profiles),
+     TEXTS(share_ro), TEXTS(share_rw), TEXTS(sockets), TEXTS(publish), TEXTS(capabilities),
+     TEXTS(devices), BOOL(identity_caller), BOOL(identity_root), BOOL(nested_userns),
+     BOOL(perf_events), BOOL(allow_private), NUMBER(network, 0, PLAN_NETWORKS - 1), RULES(allow),
+     RULES(deny), BOOL(user_keys), BOOL(confined_clients), BOOL(agents), BOOL(fall_through),
+     NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX), NUMBER(terminals_max, 0, INT32_MAX),
+     INSIDE(places, place_type, POLICY_KEYS), TEXT(notice), BOOL(is_void), BOOL(is_ceiling));
 #undef OBJECT
 
 /* Files come first, because places point to them. */
 #define OBJECT struct policy
-TYPE(policy_type, {ARRAY(files, text_type, files_count, POLICY_FILES_MAX)},
-     {TEXT(runtime_dir), .problem = policy_path_problem},
-     {TEXT(keys_dir), .problem = policy_path_problem},
-     {TEXT(cgroup), .problem = policy_path_problem},
-     {NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP)},
-     {NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX)}, {PLACE(ids_place)},
-     {NUMBER(audit, 0, POLICY_AUDIT_REQUIRED)}, {NUMBER(record, 0, POLICY_RECORD_ALL)},
-     {TEXT(audit_dir), .problem = policy_path_problem}, {NUMBER(spares, 0, POLICY_SPARES_MAX)},
-     {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)},
-     {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)},
-     {ARRAY(namings, naming_type, namings_count, IMAGE_SIZE_MAX)},
-     {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)},
-     {ARRAY(enrolled, enrolled_type, enrolled_count, SECTIONS_MAX)}, {TEXTS(origins)});
+TYPE(policy_type, ARRAY(files, text_type, files_count, POLICY_FILES_MAX),
+     CHECKED(runtime_dir, path), CHECKED(keys_dir, path), CHECKED(cgroup, path),
+     NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP),
+     NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX), PLACE(ids_place),
+     NUMBER(audit, 0, POLICY_AUDIT_REQUIRED), NUMBER(record, 0, POLICY_RECORD_ALL),
+     CHECKED(audit_dir, path), NUMBER(spares, 0, POLICY_SPARES_MAX),
+     ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX),
+     ARRAY(grants, grant_type, grants_count, SECTIONS_MAX),
+     ARRAY(namings, naming_type, namings_count, IMAGE_SIZE_MAX),
+     ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX),
+     ARRAY(enrolled, enrolled_type, enrolled_count, SECTIONS_MAX), TEXTS(origins));
 #undef OBJECT
 const struct image_type *const image_policy = &policy_type;
 

@@ -6,9 +6,6 @@
 #include "helper/setup/cgroup.h"
 #include "base/kernel.h"
 
-#include <limits.h>
-#include <stdio.h>
-
 #define TEXT_MAX          16384
 #define OPEN_FILES_OF_MAX 1024 /* processes; looking at more would delay the caller */
 
@@ -37,17 +34,17 @@ static const struct {
 	enum cgroup_file file;
 	const char *key, *key_of_v1; /* NULL: the same key */
 } sources[] = {
-	{USAGE_CPU, CGROUP_TIME, "usage_usec ", NULL},
-	{USAGE_USER, CGROUP_TIME, "user_usec ", NULL},
-	{USAGE_SYSTEM, CGROUP_TIME, "system_usec ", NULL},
-	{USAGE_MEMORY, CGROUP_MEMORY_NOW, "", NULL},
-	{USAGE_MEMORY_PEAK, CGROUP_MEMORY_PEAK, "", NULL},
+	{USAGE_CPU, CGROUP_TIME, "usage_usec "},
+	{USAGE_USER, CGROUP_TIME, "user_usec "},
+	{USAGE_SYSTEM, CGROUP_TIME, "system_usec "},
+	{USAGE_MEMORY, CGROUP_MEMORY_NOW, ""},
+	{USAGE_MEMORY_PEAK, CGROUP_MEMORY_PEAK, ""},
 	{USAGE_READ_BYTES, CGROUP_IO_BYTES, "rbytes=", "Read "},
 	{USAGE_WRITTEN_BYTES, CGROUP_IO_BYTES, "wbytes=", "Write "},
 	{USAGE_READS, CGROUP_IO_TIMES, "rios=", "Read "},
 	{USAGE_WRITES, CGROUP_IO_TIMES, "wios=", "Write "},
-	{USAGE_OOM_KILLS, CGROUP_MEMORY_EVENTS, "oom_kill ", NULL},
-	{USAGE_FORKS_REFUSED, CGROUP_FORKS, "max ", NULL},
+	{USAGE_OOM_KILLS, CGROUP_MEMORY_EVENTS, "oom_kill "},
+	{USAGE_FORKS_REFUSED, CGROUP_FORKS, "max "},
 };
 
 int cgroup_open_file(const struct cgroup *cgroup, enum cgroup_file file)
@@ -60,7 +57,7 @@ int cgroup_open_file(const struct cgroup *cgroup, enum cgroup_file file)
 
 		if (!name || (files[file].controller & ~tree->controllers))
 			continue;
-		(void)snprintf(path, sizeof path, "%s/%s", cgroup->path, name);
+		FORMAT(path, "%s/%s", cgroup->path, name);
 		return openat(tree->parent, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	}
 	return -1;
@@ -128,7 +125,7 @@ static void count_open_files(int pid, struct cgroup_usage *usage)
 	char path[32];
 	struct stat st;
 
-	(void)snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	FORMAT(path, "/proc/%d/fd", pid);
 	if (usage->counts[USAGE_PROCESSES] <= OPEN_FILES_OF_MAX && stat(path, &st) == 0 &&
 	    st.st_size > 0)
 		cgroup_usage_add(usage, USAGE_OPEN_FILES, (uint64_t)st.st_size);
@@ -147,7 +144,7 @@ static void count_leaf(int group, const char *leaf, void *userdata)
 		FILE *file;
 		int fd, id;
 
-		(void)snprintf(path, sizeof path, "%s/%s", leaf, lists[i].file);
+		FORMAT(path, "%s/%s", leaf, lists[i].file);
 		fd = openat(group, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		file = fd < 0 ? NULL : fdopen(fd, "r");
 		while (file && fscanf(file, "%d", &id) == 1) {

@@ -7,7 +7,6 @@
  */
 #include "helper/setup/egress.h"
 
-#include <fcntl.h>
 #include <linux/bpf.h>
 #include <netinet/in.h>
 #include <stddef.h>
@@ -32,22 +31,27 @@ struct step {
 
 enum { R0, R1, R2, R3, R6 = 6, R7, R10 = 10 };
 
-#define LOAD(reg, member)                           \
-	.insn = {.code = BPF_LDX | BPF_MEM | BPF_W, \
-	         .dst_reg = (reg),                  \
-	         .src_reg = R6,                     \
-	         .off = offsetof(struct bpf_sk_lookup, member)}
+#define STEP(place, ...)                               \
+	{                                              \
+		.to = (place), .insn = { __VA_ARGS__ } \
+	}
+#define LOAD(reg, member)                                                              \
+	STEP(NEXT, .code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = (reg), .src_reg = R6, \
+	     .off = offsetof(struct bpf_sk_lookup, member))
 #define SET(reg, value) \
-	.insn = {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (reg), .imm = (value)}
+	STEP(NEXT, .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (reg), .imm = (value))
 #define COPY(reg, from) \
-	.insn = {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (reg), .src_reg = (from)}
-#define CALL(function) .insn = {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_##function}
-#define EXIT           .insn = {.code = BPF_JMP | BPF_EXIT}
-#define ALWAYS         .insn = {.code = BPF_JMP | BPF_JA}
-#define IF(reg, value) \
-	.insn = {.code = BPF_JMP32 | BPF_JEQ | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value)}
-#define UNLESS(reg, value) \
-	.insn = {.code = BPF_JMP32 | BPF_JNE | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value)}
+	STEP(NEXT, .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (reg), .src_reg = (from))
+#define CALL(function) STEP(NEXT, .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_##function)
+#define EXIT           STEP(NEXT, .code = BPF_JMP | BPF_EXIT)
+#define GOTO(place)    STEP(place, .code = BPF_JMP | BPF_JA)
+#define IF(test, reg, value, place) \
+	STEP(place, .code = BPF_JMP32 | (test) | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value))
+/* A jump to the next instruction, which the kernel removes. */
+#define AT(place)                                                    \
+	{                                                            \
+		.here = (place), .insn = {.code = BPF_JMP | BPF_JA } \
+	}
 
 /*
  * The kernel runs the program for each packet that needs a socket lookup, before it looks for a
@@ -61,61 +65,61 @@ enum { R0, R1, R2, R3, R6 = 6, R7, R10 = 10 };
 static int load_program(int map)
 {
 	const struct step steps[] = {
-		{COPY(R6, R1)},
-		{SET(R7, NET_LISTEN_TCP4)},
-		{LOAD(R1, family)},
-		{.to = V6, IF(R1, AF_INET6)},
-		{LOAD(R1, local_ip4)},
-		{.to = PASS, IF(R1, htonl(OWN_V4))},
-		{.insn = {.code = BPF_ALU | BPF_AND | BPF_K,
-	                  .dst_reg = R1,
-	                  .imm = (int32_t)htonl(0xff000000)}},
-		{.to = PASS, IF(R1, htonl(0x7f000000))},
-		{.to = PROTOCOL, ALWAYS},
-		{.here = V6, SET(R7, NET_LISTEN_TCP6)},
-		{LOAD(R1, local_ip6[2])},
-		{.to = PROTOCOL, UNLESS(R1, 0)},
-		{LOAD(R1, local_ip6[3])},
-		{.to = PROTOCOL, UNLESS(R1, htonl(1))},
-		{LOAD(R1, local_ip6[0])},
-		{LOAD(R2, local_ip6[1])},
-		{.to = SECOND, IF(R1, htonl(OWN_V6_FIRST))},
-		{.insn = {.code = BPF_ALU | BPF_OR | BPF_X, .dst_reg = R1, .src_reg = R2}},
-		{.to = PASS, IF(R1, 0)},
-		{.to = PROTOCOL, ALWAYS},
-		{.here = SECOND, .to = PASS, IF(R2, htonl(OWN_V6_SECOND))},
-		{.here = PROTOCOL, LOAD(R1, protocol)},
-		{.to = ASSIGN, IF(R1, IPPROTO_TCP)},
-		{LOAD(R1, local_port)},
-		{.to = DROP, UNLESS(R1, NET_LISTEN_PORT_DNS)},
-		{SET(R7, NET_LISTEN_DNS)},
-		{.here = ASSIGN,
-	         .insn = {.code = BPF_STX | BPF_MEM | BPF_W,
-	                  .dst_reg = R10,
-	                  .src_reg = R7,
-	                  .off = -4}},
-		{.insn = {.code = BPF_LD | BPF_DW | BPF_IMM,
-	                  .dst_reg = R1,
-	                  .src_reg = BPF_PSEUDO_MAP_FD,
-	                  .imm = map}},
-		{.insn = {.code = 0}}, /* second half of BPF_LD | BPF_DW */
-		{COPY(R2, R10)},
-		{.insn = {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = R2, .imm = -4}},
-		{CALL(map_lookup_elem)},
-		{.to = DROP, .insn = {.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = R0}},
-		{COPY(R7, R0)},
-		{COPY(R1, R6)},
-		{COPY(R2, R0)},
-		{SET(R3, 0)},
-		{CALL(sk_assign)},
-		{COPY(R6, R0)},
-		{COPY(R1, R7)},
-		{CALL(sk_release)},
-		{.to = DROP, UNLESS(R6, 0)},
-		{.here = PASS, SET(R0, SK_PASS)},
-		{EXIT},
-		{.here = DROP, SET(R0, SK_DROP)},
-		{EXIT},
+		COPY(R6, R1),
+		SET(R7, NET_LISTEN_TCP4),
+		LOAD(R1, family),
+		IF(BPF_JEQ, R1, AF_INET6, V6),
+		LOAD(R1, local_ip4),
+		IF(BPF_JEQ, R1, htonl(OWN_V4), PASS),
+		STEP(NEXT, .code = BPF_ALU | BPF_AND | BPF_K, .dst_reg = R1,
+	             .imm = (int32_t)htonl(0xff000000)),
+		IF(BPF_JEQ, R1, htonl(0x7f000000), PASS),
+		GOTO(PROTOCOL),
+		AT(V6),
+		SET(R7, NET_LISTEN_TCP6),
+		LOAD(R1, local_ip6[2]),
+		IF(BPF_JNE, R1, 0, PROTOCOL),
+		LOAD(R1, local_ip6[3]),
+		IF(BPF_JNE, R1, htonl(1), PROTOCOL),
+		LOAD(R1, local_ip6[0]),
+		LOAD(R2, local_ip6[1]),
+		IF(BPF_JEQ, R1, htonl(OWN_V6_FIRST), SECOND),
+		STEP(NEXT, .code = BPF_ALU | BPF_OR | BPF_X, .dst_reg = R1, .src_reg = R2),
+		IF(BPF_JEQ, R1, 0, PASS),
+		GOTO(PROTOCOL),
+		AT(SECOND),
+		IF(BPF_JEQ, R2, htonl(OWN_V6_SECOND), PASS),
+		AT(PROTOCOL),
+		LOAD(R1, protocol),
+		IF(BPF_JEQ, R1, IPPROTO_TCP, ASSIGN),
+		LOAD(R1, local_port),
+		IF(BPF_JNE, R1, NET_LISTEN_PORT_DNS, DROP),
+		SET(R7, NET_LISTEN_DNS),
+		AT(ASSIGN),
+		STEP(NEXT, .code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = R10, .src_reg = R7,
+	             .off = -4),
+		STEP(NEXT, .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = R1,
+	             .src_reg = BPF_PSEUDO_MAP_FD, .imm = map),
+		STEP(NEXT, 0), /* second half of BPF_LD | BPF_DW */
+		COPY(R2, R10),
+		STEP(NEXT, .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = R2, .imm = -4),
+		CALL(map_lookup_elem),
+		STEP(DROP, .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = R0),
+		COPY(R7, R0),
+		COPY(R1, R6),
+		COPY(R2, R0),
+		SET(R3, 0),
+		CALL(sk_assign),
+		COPY(R6, R0),
+		COPY(R1, R7),
+		CALL(sk_release),
+		IF(BPF_JNE, R6, 0, DROP),
+		AT(PASS),
+		SET(R0, SK_PASS),
+		EXIT,
+		AT(DROP),
+		SET(R0, SK_DROP),
+		EXIT,
 	};
 	struct bpf_insn program[ARRAY_SIZE(steps)];
 	size_t places[PLACES] = {0};
