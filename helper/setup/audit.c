@@ -6,9 +6,6 @@
 #include "helper/setup/setup.h"
 #include "protocol/frame.h"
 
-#include <string.h>
-#include <sys/socket.h>
-
 #define ANSWER_MS 10000 /* longer than a disk takes to write */
 #define TAKEN_MS  1000
 

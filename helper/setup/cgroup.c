@@ -4,14 +4,8 @@
 #include "base/clock.h"
 #include "base/kernel.h"
 
-#include <inttypes.h>
-#include <limits.h>
-#include <stddef.h>
-#include <stdio.h>
-
 #define FREEZE_DEADLINE_MS 1000
 #define END_DEADLINE_MS    5000
-#define OPEN_GROUP         (O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
 #define FILE_PATH_SIZE     (sizeof((struct cgroup *)0)->path + 40)
 
 static void cgroup_init(const struct cgroup_host *host, uid_t uid, const char *name,
@@ -19,8 +13,8 @@ static void cgroup_init(const struct cgroup_host *host, uid_t uid, const char *n
 {
 	*cgroup = CGROUP_NONE;
 	cgroup->host = host;
-	(void)snprintf(cgroup->user, sizeof cgroup->user, "user-%" PRIu32, (uint32_t)uid);
-	(void)snprintf(cgroup->path, sizeof cgroup->path, "%s/%.23s", cgroup->user, name);
+	FORMAT(cgroup->user, "user-%" PRIu32, (uint32_t)uid);
+	FORMAT(cgroup->path, "%s/%.23s", cgroup->user, name);
 }
 
 static int write_file(const struct cgroup_tree *tree, const char *group, const char *name,
@@ -28,7 +22,7 @@ static int write_file(const struct cgroup_tree *tree, const char *group, const c
 {
 	char path[FILE_PATH_SIZE];
 
-	(void)snprintf(path, sizeof path, "%s/%s", group, name);
+	FORMAT(path, "%s/%s", group, name);
 	return kernel_write_file(tree->parent, path, text);
 }
 
@@ -63,7 +57,7 @@ int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name,
 	for (size_t i = 0; r == 0 && i < host->count; i++)
 		r = create_in_tree(&cgroup, &host->trees[i]);
 	if (r == 0 && host->count > 0) {
-		cgroup.group = openat(host->trees[0].parent, cgroup.path, OPEN_GROUP);
+		cgroup.group = fd_open_directory(host->trees[0].parent, cgroup.path);
 		r = cgroup.group < 0 ? -errno : 0;
 	}
 	if (r < 0) {
@@ -94,19 +88,18 @@ int cgroup_enter(const struct cgroup *cgroup)
 enum missing { MUST, MAY_BE_ABSENT, MAY_FAIL };
 
 /*
- * How a limit is written: as VALUE * times / by + more, or as `none` for 0, since a group is used
- * again. For block devices, `none` is the text before the value. The order matters: v1 refuses a
- * limit of memory above that of memory and swap. The latter is written before the former, which
- * works if it is raised, and again after it, which works if it is lowered.
+ * How a limit is written: as VALUE * times / by + more (`by` of 0: 1), or as `none` for 0, since a
+ * group is used again. For block devices, `none` is the text before the value. The order matters:
+ * v1 refuses a limit of memory above that of memory and swap. The latter is written before the
+ * former, which works if it is raised, and again after it, which works if it is lowered.
  */
 static const struct {
 	const char *name;
 	size_t at; /* offset in struct plan_limits */
 	unsigned controller;
 	int version;
-	const char *file;
+	const char *file, *none;
 	uint64_t times, by, more;
-	const char *none;
 	enum missing missing;
 } limits[] = {
 #define LIMIT(name, field, controller) name, offsetof(struct plan_limits, field), controller
@@ -116,28 +109,28 @@ static const struct {
 #define READS                          LIMIT("read rate", io_read_bytes, CGROUP_IO)
 #define WRITES                         LIMIT("write rate", io_write_bytes, CGROUP_IO)
 #define PROCESS                        LIMIT("process", pids, CGROUP_PIDS)
-	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_FAIL},
-	{MEMORY, 1, "memory.limit_in_bytes", 1, 1, 0, "-1", MUST},
+	{MEMORY, 1, "memory.memsw.limit_in_bytes", "-1", 1, .missing = MAY_FAIL},
+	{MEMORY, 1, "memory.limit_in_bytes", "-1", 1},
 	/* absent where swap accounting is off */
-	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT},
+	{MEMORY, 1, "memory.memsw.limit_in_bytes", "-1", 1, .missing = MAY_BE_ABSENT},
 	/* without this, TCP data that is never read is charged to the host */
-	{MEMORY, 1, "memory.kmem.tcp.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT},
+	{MEMORY, 1, "memory.kmem.tcp.limit_in_bytes", "-1", 1, .missing = MAY_BE_ABSENT},
 	/* otherwise the sandbox would use the host's swap beyond its limit */
-	{MEMORY, 2, "memory.swap.max", 0, 1, 0, "max", MAY_BE_ABSENT},
-	{MEMORY, 2, "memory.max", 1, 1, 0, "max", MUST},
+	{MEMORY, 2, "memory.swap.max", "max", 0, .missing = MAY_BE_ABSENT},
+	{MEMORY, 2, "memory.max", "max", 1},
 	/* in a period of 100 ms, the default */
-	{CPU, 1, "cpu.cfs_quota_us", 100, 1, 0, "-1", MUST},
-	{CPU, 2, "cpu.max", 100, 1, 0, "max", MUST},
-	{WEIGHT, 1, "cpu.shares", 1024, 100, 0, "1024", MUST},
-	{WEIGHT, 2, "cpu.weight", 1, 1, 0, "100", MUST},
+	{CPU, 1, "cpu.cfs_quota_us", "-1", 100},
+	{CPU, 2, "cpu.max", "max", 100},
+	{WEIGHT, 1, "cpu.shares", "1024", 1024, .by = 100},
+	{WEIGHT, 2, "cpu.weight", "100", 1},
 	/* one more for the cgroup forker, which stays for the next sandbox */
-	{PROCESS, 1, "pids.max", 1, 1, 1, "max", MUST},
-	{PROCESS, 2, "pids.max", 1, 1, 0, "max", MUST},
+	{PROCESS, 1, "pids.max", "max", 1, .more = 1},
+	{PROCESS, 2, "pids.max", "max", 1},
 	/* one line for each disk */
-	{READS, 1, "blkio.throttle.read_bps_device", 1, 1, 0, "", MUST},
-	{WRITES, 1, "blkio.throttle.write_bps_device", 1, 1, 0, "", MUST},
-	{READS, 2, "io.max", 1, 1, 0, "rbps=", MUST},
-	{WRITES, 2, "io.max", 1, 1, 0, "wbps=", MUST},
+	{READS, 1, "blkio.throttle.read_bps_device", "", 1},
+	{WRITES, 1, "blkio.throttle.write_bps_device", "", 1},
+	{READS, 2, "io.max", "rbps=", 1},
+	{WRITES, 2, "io.max", "wbps=", 1},
 };
 
 static uint64_t limit_value(const struct plan_limits *values, size_t row)
@@ -157,13 +150,13 @@ static int limit_disks(const struct cgroup_tree *tree, const char *group, size_t
 	int r = disks ? 0 : -errno;
 
 	for (struct dirent *disk; r == 0 && (disk = readdir(disks));) {
-		(void)snprintf(path, sizeof path, "%s/device", disk->d_name);
+		FORMAT(path, "%s/device", disk->d_name);
 		if (disk->d_name[0] == '.' || faccessat(dirfd(disks), path, F_OK, 0) < 0)
 			continue;
-		(void)snprintf(path, sizeof path, "%s/dev", disk->d_name);
+		FORMAT(path, "%s/dev", disk->d_name);
 		r = kernel_read_file(dirfd(disks), path, number, sizeof number) < 0 ? -ENODEV : 0;
-		(void)snprintf(text, sizeof text, "%.*s %s%" PRIu64, (int)strcspn(number, "\n"),
-		               number, limits[row].none, value);
+		FORMAT(text, "%.*s %s%" PRIu64, (int)strcspn(number, "\n"), number,
+		       limits[row].none, value);
 		r = r < 0 ? r : write_file(tree, group, limits[row].file, text);
 		r = r == -ENODEV ? 0 : r; /* the disk is gone, or has no medium */
 	}
@@ -186,8 +179,8 @@ static int limit_group(const struct cgroup_tree *tree, const char *group,
 		if (limits[i].version != tree->version ||
 		    !(limits[i].controller & tree->controllers))
 			continue;
-		(void)snprintf(text, sizeof text, "%" PRIu64,
-		               value * limits[i].times / limits[i].by + limits[i].more);
+		FORMAT(text, "%" PRIu64,
+		       value * limits[i].times / (limits[i].by ?: 1) + limits[i].more);
 		if (limits[i].controller != CGROUP_IO)
 			r = write_file(tree, group, limits[i].file, value ? text : limits[i].none);
 		else
@@ -215,7 +208,7 @@ static int refuse_memory(const struct cgroup_tree *tree, const char *user, struc
 	char text[32], path[FILE_PATH_SIZE];
 	uint64_t used;
 
-	(void)snprintf(path, sizeof path, "%s/memory.usage_in_bytes", user);
+	FORMAT(path, "%s/memory.usage_in_bytes", user);
 	used = kernel_read_file(tree->parent, path, text, sizeof text) < 0
 	               ? 0
 	               : strtoull(text, NULL, 10);
@@ -347,7 +340,7 @@ static int remove_group(int parent, const char *name, uint64_t deadline_ms)
 		if (errno != EBUSY || clock_now_ms() > deadline_ms)
 			return -errno;
 		if (group < 0)
-			group = openat(parent, name, OPEN_GROUP);
+			group = fd_open_directory(parent, name);
 		if (kernel_write_file(group, "cgroup.kill", "1") == 0) {
 			(void)wait_event(group, "populated 0", deadline_ms);
 			cgroup_each(group, remove_leaf, &deadline_ms);
@@ -408,7 +401,7 @@ void cgroup_find(const struct cgroup_host *host, uid_t uid, const char *name,
 {
 	cgroup_init(host, uid, name, ret_cgroup);
 	if (host->count)
-		ret_cgroup->group = openat(host->trees[0].parent, ret_cgroup->path, OPEN_GROUP);
+		ret_cgroup->group = fd_open_directory(host->trees[0].parent, ret_cgroup->path);
 }
 
 void cgroup_close(struct cgroup *cgroup)

@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "base/error.h"
 #include "helper/plan/plan.h"
 #include "protocol/message_state.h"
 

@@ -8,14 +8,8 @@
  * sits in the groups, with full privilege, for one sandbox of a user after the other. The forker
  * must do nothing but fork.
  */
-#include "base/kernel.h"
-#include "base/reached.h"
 #include "helper/setup/making.h"
-#include "protocol/frame.h"
 
-#include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 /* A grace period on a busy machine. Nothing here depends on a client. */
@@ -72,7 +66,7 @@ static int detach_group(const struct setup *setup)
 	                                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)
 				  : -1;
 
-	return tree < 0 ? -1 : openat(tree, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	return tree < 0 ? -1 : fd_open_directory(tree, ".");
 }
 
 /*
@@ -87,12 +81,11 @@ cgroup_forker_leave(const struct setup *setup, const int ends[static MAKE_FDS])
 	                            CLONE_NEWUTS | CLONE_PARENT;
 	struct identity_fds fds = {{ends[MAKE_CONTROL], ends[MAKE_CHANNEL], detach_group(setup)}};
 	/* Opened here because each sandbox has a new leaf. */
-	_cleanup_fd_ int leaf = openat(setup->cgroup.group, "init",
-	                               O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_fd_ int leaf = fd_open_directory(setup->cgroup.group, "init");
 	int r = reached_step("leaver", "leave");
 	pid_t pid;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	kernel_die_with_parent();
 	for (enum cgroup_file file = 0; file < CGROUP_FILES_OF_INIT; file++)
 		fds.fds[INIT_FD_MEMORY_EVENTS - INIT_FD_CONTROL + file] =
 			cgroup_open_file(&setup->cgroup, file);
@@ -110,7 +103,7 @@ cgroup_forker_leave(const struct setup *setup, const int ends[static MAKE_FDS])
 	pid = r == 0 ? kernel_clone(namespaces | (leaf < 0 ? 0 : CLONE_INTO_CGROUP), 0, leaf, NULL)
 	             : r;
 	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until init asks for it itself */
+		kernel_die_with_parent(); /* until init asks for it itself */
 		r = identity_become_init(setup, "build", &fds);
 		(void)name_step(setup, "init", r);
 		_exit(1);
@@ -140,10 +133,9 @@ cgroup_forker_become(const struct setup *setup, enum fork_kind child, const int 
  */
 static int open_birthplace(const struct setup *setup, enum fork_kind child)
 {
-	int fd = has_cgroup(setup)
-	                 ? openat(setup->cgroup.group, child == FORK_SETUP_CHILD ? "." : "init",
-	                          O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-	                 : -1;
+	int fd = has_cgroup(setup) ? fd_open_directory(setup->cgroup.group,
+	                                               child == FORK_SETUP_CHILD ? "." : "init")
+	                           : -1;
 
 	return fd < 0 && has_cgroup(setup) ? -errno : fd;
 }
@@ -153,7 +145,7 @@ static void __attribute__((noreturn)) forker(struct setup *setup)
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
 	int r = frame ? reached_step("builder", "enter") : -ENOMEM;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	kernel_die_with_parent();
 	if (r == 0)
 		r = cgroup_enter(&setup->cgroup);
 	r = name_step(setup, "enter", r);
@@ -199,15 +191,15 @@ static int start_forker(struct setup *setup)
 	int pair[2];
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (fd_pair(pair) < 0)
 		return -errno;
 	pid = kernel_clone(0, SIGCHLD, -1, NULL);
 	if (pid == 0) {
-		(void)close(pair[0]);
+		fd_close(pair[0]);
 		setup->go = pair[1];
 		forker(setup);
 	}
-	(void)close(pair[1]);
+	fd_close(pair[1]);
 	setup->forker = pid;
 	setup->go = pair[0];
 	return pid < 0 ? pid : 0;
@@ -248,8 +240,8 @@ pid_t forker_fork(struct setup *setup, enum fork_kind child, const int *fds, siz
 	pid = kernel_clone(place < 0 ? 0 : CLONE_INTO_CGROUP, SIGCHLD, place, NULL);
 	if (pid == 0) {
 		/* Otherwise the child would not see an end of file when the supervisor dies. */
-		(void)close(setup->control);
-		(void)close(setup->channel);
+		fd_close(setup->control);
+		fd_close(setup->channel);
 		cgroup_forker_become(setup, child, fds);
 	}
 	return pid;
@@ -285,15 +277,16 @@ int forker_make_init(struct setup *setup)
 	char path[40];
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
+	*setup->shared = (struct setup_shared){.result = -EINPROGRESS};
+	if (fd_pair(control) < 0)
 		return -errno;
 	setup->control = control[0];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
+	if (fd_pair(channel) < 0)
 		return fd_close(control[1]), -errno;
 	setup->channel = channel[0];
 	pid = forker_fork(setup, FORK_SETUP_CHILD, (const int[]){control[1], channel[1]}, MAKE_FDS);
-	(void)close(control[1]);
-	(void)close(channel[1]);
+	fd_close(control[1]);
+	fd_close(channel[1]);
 	if (pid < 0)
 		return pid;
 	r = map_setup_child(setup, pid);
@@ -318,7 +311,7 @@ int forker_make_init(struct setup *setup)
 	 * Unmounting waits for RCU grace periods: with this descriptor, init's end need not wait
 	 * for them. Opening it needs CAP_SYS_PTRACE, as init has another id.
 	 */
-	(void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", setup->shared->init_pid);
+	FORMAT(path, "/proc/%d/ns/mnt", setup->shared->init_pid);
 	setup->mount_ns = open(path, O_RDONLY | O_CLOEXEC);
 	return 0;
 }

@@ -3,9 +3,6 @@
 #include "helper/setup/cgroup.h"
 #include "base/kernel.h"
 
-#include <limits.h>
-#include <stdio.h>
-
 static const struct {
 	unsigned bit;
 	const char *names[2]; /* in v1, in v2 */
@@ -38,7 +35,7 @@ void cgroup_set_children(const struct cgroup_tree *tree, int directory, char sig
 	char text[16];
 
 	for (size_t i = 0; tree->version == 2 && i < ARRAY_SIZE(controllers); i++) {
-		(void)snprintf(text, sizeof text, "%c%s", sign, controllers[i].names[1]);
+		FORMAT(text, "%c%s", sign, controllers[i].names[1]);
 		if (tree->controllers & controllers[i].bit)
 			(void)kernel_write_file(directory, "cgroup.subtree_control", text);
 	}
@@ -50,7 +47,7 @@ int cgroup_make(int parent, const char *name)
 
 	if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(parent, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	fd = fd_open_directory(parent, name);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -68,7 +65,7 @@ static int make_path(struct cgroup_tree *tree, const char *path)
 
 		if (length > NAME_MAX)
 			return -ENAMETOOLONG;
-		(void)snprintf(component, sizeof component, "%.*s", (int)length, path);
+		FORMAT(component, "%.*s", (int)length, path);
 		next = cgroup_make(tree->parent, component);
 		if (next < 0)
 			return next;

@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts and ends the processes of a sandbox's network: see egress.h. With full privilege. */
 #include "helper/setup/egress.h"
-#include "base/reached.h"
 #include "helper/setup/making.h"
-#include "protocol/frame.h"
-
-#include <inttypes.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 
 /* on a busy machine; nothing here depends on a client */
 #define AWAIT_MS 20000
@@ -67,8 +57,8 @@ int egress_become(const struct setup *setup, enum fork_kind child, const int *fr
 	                      setup->egress.starts > 1 ? "1" : "0", NULL};
 
 	/* until the program sets its own */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	(void)snprintf(id, sizeof id, "%" PRIu32, setup->egress.proxy_id);
+	kernel_die_with_parent();
+	FORMAT(id, "%" PRIu32, setup->egress.proxy_id);
 	if (r == 0)
 		r = is_proxy ? listen_inside(setup, from, fds) : FROM_FDS + 1;
 	return r < 0 ? r
@@ -83,22 +73,13 @@ int egress_send_rules(const struct setup *setup, enum egress_order kind, int rul
 	return frame_send(setup->egress.reports, &order, sizeof order, &rules, 1, MSG_DONTWAIT);
 }
 
-static int setup_egress_start(struct setup *setup, enum fork_kind child, const int *fds,
-                              size_t count, pid_t *ret_pid)
-{
-	pid_t pid = forker_fork(setup, child, fds, count);
-
-	*ret_pid = pid > 0 ? pid : 0;
-	return pid < 0 ? pid : 0;
-}
-
 int egress_start(struct setup *setup, int plan, enum egress_order kind, int rules)
 {
 	const struct init_order order = {.kind = INIT_ORDER_PORTS,
 	                                 .is_rootless = setup->host->rootless};
 	struct egress *egress = &setup->egress;
 	int inner[2] = {-1, -1}, reports[2] = {-1, -1}, awaited[2] = {-1, -1}, ports[2] = {-1, -1},
-	    r = 0;
+	    r;
 	bool by_port = setup->host->by_port;
 
 	egress_end(setup);
@@ -106,29 +87,26 @@ int egress_start(struct setup *setup, int plan, enum egress_order kind, int rule
 	egress->proxy_id =
 		setup->host->reserve.ids_first + IDMAP_ROLES_OF_FRONTS +
 		(setup->first - setup->host->reserve.ids_first) / IDMAP_RANGE % IDMAP_FRONTS;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, inner) < 0 ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reports) < 0 ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, awaited) < 0 ||
-	    (by_port && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ports) < 0))
-		r = -errno;
+	r = fd_pair(inner) ?: fd_pair(reports) ?: fd_pair(awaited);
+	if (r == 0 && by_port)
+		r = fd_pair(ports);
 	if (r == 0)
-		r = setup_egress_start(
+		r = egress->proxy = forker_fork(
 			setup, FORK_PROXY,
 			(const int[]){inner[0], setup->init_pidfd, by_port ? ports[0] : awaited[1]},
-			FROM_FDS, &egress->proxy);
-	if (r == 0)
-		r = setup_egress_start(setup, FORK_CONNECTOR,
-		                       (const int[]){inner[1], reports[1], plan}, FROM_FDS,
-		                       &egress->connector);
+			FROM_FDS);
+	if (r > 0)
+		r = egress->connector = forker_fork(
+			setup, FORK_CONNECTOR, (const int[]){inner[1], reports[1], plan}, FROM_FDS);
 	/*
 	 * The port listener listens at the ports of the rules, and sends these sockets to the
 	 * proxy.
 	 */
-	if (r == 0 && by_port)
-		r = setup_egress_start(
+	if (r > 0 && by_port)
+		r = egress->port_listener = forker_fork(
 			setup, FORK_PORT_LISTENER,
 			(const int[]){awaited[1], ports[1], setup->init_pidfd, setup->user_ns},
-			MOUNT_FDS, &egress->port_listener);
+			MOUNT_FDS);
 	/*
 	 * Each set of rules that a stopped connector has not received is memory of ours. The small
 	 * buffer keeps their number low.
@@ -141,11 +119,11 @@ int egress_start(struct setup *setup, int plan, enum egress_order kind, int rule
 	 * The port listener may be compromised. The listener does nothing before it has this order,
 	 * and by now the supervisor holds no copy of the socket from it to the proxy.
 	 */
-	if (r == 0 && by_port)
+	if (r > 0 && by_port)
 		r = frame_send(awaited[0], &order, sizeof order, &rules, 1, 0);
 	egress->reports = reports[0];
 	egress->awaited = awaited[0];
-	return r == 0 ? egress_send_rules(setup, kind, rules) : r;
+	return r < 0 ? r : egress_send_rules(setup, kind, rules);
 }
 
 int egress_use(struct setup *setup, int plan, int rules)

@@ -11,17 +11,17 @@
  */
 #pragma once
 
-#include "base/fd.h"
 #include "base/net_listen.h"
 #include "programs/net/egress_report.h"
 
-#include <stdint.h>
 #include <sys/types.h>
 
 struct setup;
 
 struct egress {
-	/* process ids; 0: none. The port listener runs only where BPF cannot be used. */
+	/*
+	 * process ids; 0 or less: none. The port listener runs only where BPF cannot be used.
+	 */
 	pid_t proxy, connector, port_listener;
 	/*
 	 * SOCK_SEQPACKET for the connector's reports; closed when the proxy or the connector ends;

@@ -6,11 +6,6 @@
 #include "helper/setup/audit.h"
 #include "helper/setup/setup.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
 /*
  * Opens the programs, so that an upgrade does not change what is executed later. yett-init is
  * copied into a sealed memfd: process 1 of a sandbox is then no file of the host, and nobody can
@@ -24,7 +19,7 @@ static int open_programs(struct setup_host *host, struct yett_error *error)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < SETUP_PROGRAMS; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", host->libexec, names[i]);
+		FORMAT(path, "%s/%s", host->libexec, names[i]);
 		host->programs[i] = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		if (host->programs[i] < 0)
 			return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0,

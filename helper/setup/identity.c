@@ -10,8 +10,6 @@
  * mount namespace, the kernel locks the mounts that are copied from the template.
  * user_namespaces(7), mount_namespaces(7)
  */
-#include "base/kernel.h"
-#include "base/reached.h"
 #include "helper/privilege/privilege.h"
 #include "helper/setup/making.h"
 
@@ -20,9 +18,7 @@
 #include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #define CAP_MASK(cap) (UINT64_C(1) << (cap))
 
@@ -123,7 +119,7 @@ static int enter_user_namespace(const struct setup *setup, int control)
 	 * The change of the id has cleared this setting. If the supervisor died in between, the
 	 * read(2) below sees the end of file.
 	 */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	kernel_die_with_parent();
 	return send(control, &byte, 1, MSG_NOSIGNAL) == 1 && read(control, &byte, 1) == 1 ? 0
 	                                                                                  : -EPIPE;
 }

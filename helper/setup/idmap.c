@@ -3,9 +3,6 @@
 #include "helper/setup/idmap.h"
 #include "base/kernel.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* An id that does not follow the plain range. `host` is NO_ID for an id that is left unmapped. */
 struct special {
 	uint32_t inside, host;

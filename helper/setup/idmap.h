@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "base/error.h"
 #include "helper/plan/plan.h"
 
 #define IDMAP_RANGE     65536u

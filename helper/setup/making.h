@@ -5,7 +5,10 @@
  */
 #pragma once
 
+#include "base/kernel.h"
+#include "base/reached.h"
 #include "helper/setup/setup.h"
+#include "protocol/frame.h"
 
 /*
  * Anonymous shared memory: written by children that still run our program, read by the supervisor.

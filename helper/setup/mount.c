@@ -8,16 +8,9 @@
  * namespaces, with the capabilities of building in its upper user namespace. So a fault there gives
  * an attacker what a compromised init had while it built, and nothing of the host's.
  */
-#include "base/reached.h"
 #include "helper/privilege/privilege.h"
 #include "helper/setup/making.h"
-#include "protocol/frame.h"
 
-#include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 /* time for a file system of the client's that does not answer; nothing else is waited for */
@@ -59,12 +52,12 @@ int mount_become(const struct setup *setup, enum fork_kind child, const int *fro
 	 * because a change of ids clears the setting. The child is in init's pid namespace; no
 	 * process there can trace it, because it has capabilities that they do not have.
 	 */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	kernel_die_with_parent();
 	pid = r < 0 ? -1 : mounts ? fork() : 0;
 	if (r == 0 && pid < 0)
 		r = -errno;
 	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		kernel_die_with_parent();
 		return identity_become_init(setup, "once", &fds);
 	}
 	if (pid > 0)
@@ -85,7 +78,7 @@ static int make_keep(struct setup *setup, int keep[static 2])
 
 	if (setup->keeps_count == SETUP_KEEPS_MAX)
 		return -EMFILE;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, keep) < 0)
+	if (fd_pair(keep) < 0)
 		return -errno;
 	r = fd_poll(setup->control, POLLOUT, KEEP_MS) > 0
 	            ? frame_send(setup->control, &word, sizeof word, &keep[1], 1, MSG_DONTWAIT)
@@ -128,7 +121,7 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 		                 "the policy, the profile or the user is not that of the sandbox");
 	r = privilege_raise();
 	setup->shared->result = -EINPROGRESS;
-	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
+	if (r == 0 && fd_pair(control) < 0)
 		r = -errno;
 	if (r == 0 && plan_has_layers(plan))
 		r = make_keep(setup, keep);

@@ -3,10 +3,6 @@
 #include "helper/setup/registry.h"
 
 #include <ctype.h>
-#include <fcntl.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -41,7 +37,7 @@ void record_init(struct record *record, uid_t uid, const char *cgroup)
 	record->magic = RECORD_MAGIC;
 	record->uid = uid;
 	record->state = SANDBOX_DESTROYED;
-	(void)snprintf(record->cgroup, sizeof record->cgroup, "%s", cgroup);
+	FORMAT(record->cgroup, "%s", cgroup);
 }
 
 void record_plan(struct record *record, const struct plan *plan)
@@ -49,16 +45,13 @@ void record_plan(struct record *record, const struct plan *plan)
 	record->limits = plan->limits;
 	record->life = plan->life;
 	record->network = (struct record_network){.mode = plan->network};
-	(void)snprintf(record->id, sizeof record->id, "%s", plan->id);
-	(void)snprintf(record->name, sizeof record->name, "%s", plan_text(plan, plan->name));
-	(void)snprintf(record->profile, sizeof record->profile, "%s",
-	               plan_text(plan, plan->profile_name));
-	(void)snprintf(record->principal, sizeof record->principal, "%s",
-	               plan_text(plan, plan->principal));
+	FORMAT(record->id, "%s", plan->id);
+	FORMAT(record->name, "%s", plan_text(plan, plan->name));
+	FORMAT(record->profile, "%s", plan_text(plan, plan->profile_name));
+	FORMAT(record->principal, "%s", plan_text(plan, plan->principal));
 	for (uint32_t i = 0; i < plan->steps_count; i++)
 		if (plan->steps[i].kind == PLAN_HOSTNAME)
-			(void)snprintf(record->hostname, sizeof record->hostname, "%s",
-			               plan_text(plan, plan->steps[i].source));
+			FORMAT(record->hostname, "%s", plan_text(plan, plan->steps[i].source));
 	for (uint32_t i = 0; i < plan->labels_count; i++) {
 		const char *label = plan_text(plan, plan->labels[i]);
 		size_t size = strlen(label) + 1;
@@ -139,15 +132,9 @@ bool registry_next(DIR *entries, struct record *ret_record)
 	return false;
 }
 
-static int open_totals(const struct reserve_host *host)
-{
-	return openat(host->dirs[RESERVE_RUNTIME], "totals",
-	              O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
 void registry_read_totals(const struct reserve_host *host, struct message_totals *ret_totals)
 {
-	_cleanup_fd_ int fd = open_totals(host);
+	_cleanup_fd_ int fd = reserve_open_file(host, "totals");
 
 	if (pread(fd, ret_totals, sizeof *ret_totals, 0) != (ssize_t)sizeof *ret_totals)
 		*ret_totals = (struct message_totals){0};
@@ -155,7 +142,7 @@ void registry_read_totals(const struct reserve_host *host, struct message_totals
 
 void registry_add_totals(const struct reserve_host *host, const struct message_totals *more)
 {
-	_cleanup_fd_ int fd = open_totals(host);
+	_cleanup_fd_ int fd = reserve_open_file(host, "totals");
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	struct message_totals totals = {0};
 
@@ -174,8 +161,7 @@ void registry_add_totals(const struct reserve_host *host, const struct message_t
 int registry_count(const struct reserve_host *host, uid_t uid, bool is_creation, uint32_t most,
                    uint64_t now_ms)
 {
-	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "rates",
-	                             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_fd_ int fd = reserve_open_file(host, "rates");
 	/*
 	 * start of the user's minute, requests, creations; each uid has its place in a sparse file
 	 */
@@ -201,8 +187,7 @@ static int registry_open_socket(const struct reserve_host *host, const char *cgr
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	(void)snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s",
-	               host->dirs[RESERVE_CONTROL], cgroup);
+	FORMAT(address.sun_path, "/proc/self/fd/%d/%s", host->dirs[RESERVE_CONTROL], cgroup);
 	if (fd < 0 ||
 	    (listens ? bind : connect)(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
 	    (listens && listen(fd, CONNECTIONS_WAITING) < 0))

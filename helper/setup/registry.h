@@ -11,7 +11,6 @@
 #pragma once
 
 #include "helper/plan/order.h"
-#include "helper/plan/plan.h"
 #include "helper/setup/cgroup.h"
 #include "helper/setup/reserve.h"
 

@@ -6,8 +6,6 @@
 #include "helper/setup/registry.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 static int reserve_make_directory(int at, const char *name, mode_t mode, int *ret_fd)
 {
@@ -16,7 +14,7 @@ static int reserve_make_directory(int at, const char *name, mode_t mode, int *re
 
 	if (mkdirat(at, name, mode) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(at, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	fd = fd_open_directory(at, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
@@ -62,6 +60,12 @@ void reserve_host_close(struct reserve_host *host)
 		host->dirs[i] = fd_close(host->dirs[i]);
 }
 
+int reserve_open_file(const struct reserve_host *host, const char *name)
+{
+	return openat(host->dirs[RESERVE_RUNTIME], name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+	              0600);
+}
+
 static int reserve_lock(int fd, short type)
 {
 	struct flock whole = {.l_type = type, .l_whence = SEEK_SET};
@@ -97,11 +101,11 @@ static int reserve_take(int dir, int *fd, const char *name, struct reservation *
 {
 	char path[64];
 
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
+	FORMAT(path, "/proc/self/fd/%d", *fd);
 	if (linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) < 0)
 		return -errno;
 	*ret_reservation = (struct reservation){.fd = steal_fd(fd), .dir = dir};
-	(void)snprintf(ret_reservation->name, sizeof ret_reservation->name, "%s", name);
+	FORMAT(ret_reservation->name, "%s", name);
 	return 0;
 }
 
@@ -114,12 +118,11 @@ static int reserve_take(int dir, int *fd, const char *name, struct reservation *
  */
 static uint32_t hint(const struct reserve_host *host, const char *file, uint32_t next)
 {
-	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], file,
-	                             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_fd_ int fd = reserve_open_file(host, file);
 	char text[32] = "";
 
 	if (next) {
-		(void)snprintf(text, sizeof text, "%010" PRIu32 "\n", next);
+		FORMAT(text, "%010" PRIu32 "\n", next);
 		(void)!pwrite(fd, text, strlen(text), 0);
 	} else if (fd >= 0 && pread(fd, text, sizeof text - 1, 0) > 0) {
 		next = (uint32_t)strtoul(text, NULL, 10);
@@ -149,8 +152,7 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 		 * The name is the host id, so that a policy with another first id sees the same
 		 * reservation.
 		 */
-		(void)snprintf(name, sizeof name, "%" PRIu32,
-		               host->ids_first + index * IDMAP_RANGE);
+		FORMAT(name, "%" PRIu32, host->ids_first + index * IDMAP_RANGE);
 		r = reserve_take(host->dirs[RESERVE_RANGES], &fd, name, ret_reservation);
 		if (r == 0) {
 			*ret_index = index;
@@ -183,8 +185,8 @@ int reserve_slot(const struct reserve_host *host, uid_t uid, enum reserve_slot_o
 		return 0;
 	for (uint32_t i = 0; r == -EEXIST && i < max; i++) {
 		slot = (first + i) % max;
-		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid,
-		               of == RESERVE_SLOT_OF_HELPER ? "helper" : "", slot);
+		FORMAT(name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid,
+		       of == RESERVE_SLOT_OF_HELPER ? "helper" : "", slot);
 		r = reserve_take(host->dirs[RESERVE_SLOTS], &fd, name, ret_reservation);
 	}
 	if (r == 0)
@@ -209,7 +211,7 @@ int reserve_name(const struct reserve_host *host, uid_t uid, const char *name,
 
 	if (fd < 0)
 		return fd;
-	(void)snprintf(file, sizeof file, "%" PRIu32 ".%s", (uint32_t)uid, name);
+	FORMAT(file, "%" PRIu32 ".%s", (uint32_t)uid, name);
 	r = reserve_take(host->dirs[RESERVE_NAMES], &fd, file, ret_reservation);
 	return r == -EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, 0,
 	                                "a sandbox named '%s' is there already", name)
@@ -284,8 +286,7 @@ int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, const st
 /* Each decider's id is a locked byte of one file. fcntl(2), open file description locks */
 int reserve_decider(const struct reserve_host *host, uint32_t *ret_number)
 {
-	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "deciders",
-	                             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_fd_ int fd = reserve_open_file(host, "deciders");
 	struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	uint32_t first = (uint32_t)getpid();
 

@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 
-#include <stdint.h>
 #include <sys/types.h>
 
 /* RUNTIME_DIR itself, and directories below it. */
@@ -49,6 +48,12 @@ struct reservation {
 _must_check_ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_ranges,
                                    struct reserve_host *ret_host, struct yett_error *error);
 void reserve_host_close(struct reserve_host *host);
+
+/*
+ * Opens a file of the runtime directory that outlives its writers, and makes it if it does not
+ * exist. Returns a descriptor, or -1 with errno set.
+ */
+int reserve_open_file(const struct reserve_host *host, const char *name);
 
 /*
  * Takes a range. A range is handed out again only after all other free ranges have been. Writes a

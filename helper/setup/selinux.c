@@ -4,9 +4,6 @@
 #include "helper/policy/policy.h"
 #include "base/kernel.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 /* One category of c0 … c63 and one of c512 … c1023: 32768 pairs, one for each range below 2^31. */
 #define FIRST_CATEGORIES  64
 #define SECOND_CATEGORIES 512

@@ -4,20 +4,14 @@
  * init and gives it orders, and undoes all of that. See setup.h and making.h. With full privilege.
  */
 #include "base/closing.h"
-#include "base/kernel.h"
-#include "base/reached.h"
 #include "helper/privilege/privilege.h"
 #include "helper/setup/audit.h"
 #include "helper/setup/making.h"
-#include "protocol/frame.h"
 
 #include <grp.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 /* bytes of a sandbox's memory that may be freed after the end was reported to its client */
@@ -194,14 +188,13 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 		free(setup);
 		return -ENOMEM;
 	}
-	setup->shared->result = -EINPROGRESS;
 	(void)reached_step("supervisor", "prepare");
 	/*
 	 * Not named after our pid: a later supervisor may get that pid while a sweep still looks
 	 * for what this one left.
 	 */
 	if (getrandom(&serial, sizeof serial, 0) == sizeof serial)
-		(void)snprintf(setup->name, sizeof setup->name, "s%016" PRIx64, serial);
+		FORMAT(setup->name, "s%016" PRIx64, serial);
 	else
 		r = -EIO;
 	/*
@@ -319,8 +312,6 @@ static int start_over(struct setup *setup, const struct plan *plan)
 {
 	end_sandbox(setup);
 	setup->mount_ns = fd_close(setup->mount_ns);
-	setup->shared->result = -EINPROGRESS;
-	setup->shared->error = (struct yett_error){0};
 	setup->is_ready = false;
 	expect(setup, plan);
 	return forker_make_init(setup);
@@ -402,8 +393,7 @@ int setup_send_order(struct setup *setup, const struct setup_order *order,
 	int trees[2] = {-1, -1}, r = 0;
 
 	mind_mounts(setup, order->plan);
-	if (has_shares(order->plan) &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
+	if (has_shares(order->plan) && fd_pair(trees) < 0)
 		return -errno;
 	r = setup_give_order(setup, order, kind, control, trees[1]);
 	fd_close(trees[1]);
@@ -552,7 +542,7 @@ static void let_go_of_mounts(struct setup *setup, int wait_ms)
 			setup_host_keep_only(setup->host, (const int[]){setup->mount_ns, pair[1]},
 			                     2);
 			(void)!read(pair[1], &byte, 1);
-			(void)close(setup->mount_ns);
+			fd_close(setup->mount_ns);
 		}
 		_exit(0);
 	}
@@ -614,7 +604,7 @@ bool setup_is_busy(const struct setup *setup)
 	pid_t init = setup->shared->init_pid;
 
 	/* All processes of init's pid namespace are descendants of init. proc_pid_task(5) */
-	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", init, init);
+	FORMAT(path, "/proc/%d/task/%d/children", init, init);
 	return kernel_read_file(AT_FDCWD, path, text, sizeof text) != 0;
 }
 
@@ -624,7 +614,7 @@ uint32_t setup_pid_inside(uint32_t thread)
 	unsigned long pid = 0;
 	int count = 0;
 
-	(void)snprintf(path, sizeof path, "/proc/%u/status", thread);
+	FORMAT(path, "/proc/%u/status", thread);
 	at = kernel_read_file(AT_FDCWD, path, text, sizeof text) > 0 ? strstr(text, "\nNStgid:")
 	                                                             : NULL;
 	for (at = at ? strchr(at, '\t') : NULL; at && *at == '\t'; count++)
@@ -650,8 +640,6 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		r = cgroup_empty(&setup->cgroup);
 	if (r < 0)
 		return r;
-	setup->shared->result = -EINPROGRESS;
-	setup->shared->error = (struct yett_error){0};
 	/*
 	 * Take the next range before the last one is released. If we are killed in between, a sweep
 	 * finds the cgroup only by a reservation.

@@ -14,10 +14,6 @@
  */
 #pragma once
 
-#include "helper/plan/order.h"
-#include "helper/plan/plan.h"
-#include "helper/policy/policy.h"
-#include "helper/setup/cgroup.h"
 #include "helper/setup/egress.h"
 #include "helper/setup/idmap.h"
 #include "helper/setup/registry.h"

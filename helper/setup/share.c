@@ -7,16 +7,9 @@
  * refuses a descriptor from another one, where paths may be forged. Root must resolve no path of a
  * client: it clones the client's descriptors, and init attaches the clones.
  */
-#include "base/kernel.h"
-#include "base/reached.h"
 #include "helper/setup/making.h"
-#include "protocol/frame.h"
 
-#include <limits.h>
 #include <linux/magic.h>
-#include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/vfs.h>
 
 struct sharing {
@@ -92,7 +85,7 @@ static bool share_is_allowed(int fd, const struct stat *st, const char *rules)
 	struct stat wanted;
 	ssize_t n;
 
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	FORMAT(link, "/proc/self/fd/%d", fd);
 	n = S_ISSOCK(st->st_mode) ? readlink(link, path, sizeof path) : 0;
 	for (const char *at = rules; *at;) {
 		size_t length = strcspn(at, "\n");
@@ -276,30 +269,17 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 	if (!fd_same_file(&asked, &cloned))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
 		                 "the share for %s changed while it was looked at", target);
-	r = restrict_tree(sharing, tree, step, error);
-	if (r == 0)
-		*ret_tree = steal_fd(&tree);
-	return r;
+	*ret_tree = steal_fd(&tree);
+	return 0;
 }
 
 /* Clones a path of the policy. *ret_tree is -1 if the path does not exist and is optional. */
 static int clone_host(const struct sharing *sharing, const struct plan_step *step, int *ret_tree,
-                      struct yett_error *error)
+                      _unused_ struct yett_error *error)
 {
-	const char *source = plan_text(sharing->plan, step->source);
-	_cleanup_fd_ int tree =
-		open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	int r;
-
-	*ret_tree = -1;
-	if (tree < 0 && errno == ENOENT && step->optional)
-		return 0;
-	if (tree < 0)
-		return -errno;
-	r = restrict_tree(sharing, tree, step, error);
-	if (r == 0)
-		*ret_tree = steal_fd(&tree);
-	return r;
+	*ret_tree = open_tree(AT_FDCWD, plan_text(sharing->plan, step->source),
+	                      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	return *ret_tree < 0 && !(errno == ENOENT && step->optional) ? -errno : 0;
 }
 
 /* Receives the client's packet. The decider has peeked at it, so it is in the queue. */
@@ -371,6 +351,8 @@ static int clone_step(const struct sharing *sharing, const struct plan_step *ste
 	if (r == 0)
 		r = (step->kind == PLAN_SHARE ? clone_share : clone_host)(sharing, step, ret_tree,
 		                                                          error);
+	if (r == 0 && *ret_tree >= 0)
+		r = restrict_tree(sharing, *ret_tree, step, error);
 	if (r < 0)
 		error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s %s failed: %s", name,
 		          target, strerror(-r));
@@ -425,7 +407,7 @@ static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS
 	    chdir("lower") < 0)
 		return -errno;
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++) {
-		(void)snprintf(name, sizeof name, "%u", i);
+		FORMAT(name, "%u", i);
 		if (trees[i] >= 0 &&
 		    (fstat(trees[i], &st) < 0 ||
 		     (S_ISDIR(st.st_mode) ? mkdir(name, 0700) : mknod(name, S_IFREG, 0)) < 0 ||
@@ -437,8 +419,8 @@ static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++) {
 		if (trees[i] < 0)
 			continue;
-		(void)snprintf(name, sizeof name, "%u", i);
-		(void)close(trees[i]);
+		FORMAT(name, "%u", i);
+		fd_close(trees[i]);
 		trees[i] = open_tree(AT_FDCWD, name,
 		                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 		if (trees[i] < 0)
@@ -501,7 +483,7 @@ static void __attribute__((noreturn)) share_share(struct sharing *sharing, int c
 	struct share_protected protected_paths;
 	int trees[PLAN_STEPS_MAX], r;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	kernel_die_with_parent();
 	setup_host_keep_only(sharing->setup->host,
 	                     (const int[]){connection, sharing->to, sharing->setup->user_ns,
 	                                   sharing->setup->maps[SETUP_MAP_SHARES],

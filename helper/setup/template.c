@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See template.h. */
 #include "helper/setup/template.h"
-#include "base/kernel.h"
 #include "helper/setup/making.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/sysmacros.h>
 
 struct device {
@@ -113,15 +108,15 @@ static int clone_system(const char *path, int face)
 	return steal_fd(&tree);
 }
 
-static int template_make_parents(int root, const char *path)
+static int template_make_parents(const char *path)
 {
 	char copy[PATH_MAX];
 
-	(void)snprintf(copy, sizeof copy, "%s", path + 1);
-	for (char *slash = strchr(copy, '/');; slash = strchr(slash + 1, '/')) {
+	FORMAT(copy, "%s", path);
+	for (char *slash = strchr(copy + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
 			*slash = '\0';
-		if (mkdirat(root, copy, 0755) < 0 && errno != EEXIST)
+		if (mkdir(copy, 0755) < 0 && errno != EEXIST)
 			return -errno;
 		if (!slash)
 			return 0;
@@ -143,6 +138,31 @@ static int make_node(const char *path, dev_t device, uint32_t face)
 	return 0;
 }
 
+/* Attaches the tree at `path`. A mount point that exists is used, as the files for nodes are. */
+static int template_attach(const char *path, int tree)
+{
+	int r = template_make_parents(path);
+
+	return r == 0 && move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno
+	                                                                                   : r;
+}
+
+/*
+ * Clones the mount at `path`, or one of the host's nodes. The clone is read-only, which protects
+ * the nodes' mode; the devices can still be written. Returns a descriptor or -errno.
+ */
+static int clone_read_only(const char *path)
+{
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+	                                            MOUNT_ATTR_NOEXEC,
+	                                .propagation = MS_PRIVATE};
+	_cleanup_fd_ int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0)
+		return -errno;
+	return steal_fd(&tree);
+}
+
 /*
  * `extra` are the device numbers of the nodes that the policy names, read while the host's /dev was
  * visible.
@@ -152,9 +172,6 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 	/* Sandboxes do not see the first three: overlay_make(), build(). */
 	static const char *const directories[] = {"/lower", "/empty",   "/proc",
 	                                          "/dev",   "/dev/pts", "/dev/mqueue"};
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-	                                            MOUNT_ATTR_NOEXEC,
-	                                .propagation = MS_PRIVATE};
 	_cleanup_fd_ int tree = -1;
 	int r = 0;
 
@@ -166,9 +183,9 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 	for (size_t i = 0; r == 0 && i < names->count; i++) {
 		char parent[PATH_MAX];
 
-		(void)snprintf(parent, sizeof parent, "%s", names->items[i]);
+		FORMAT(parent, "%s", names->items[i]);
 		*strrchr(parent, '/') = '\0';
-		r = template_make_parents(AT_FDCWD, parent);
+		r = template_make_parents(parent);
 		if (r == 0)
 			r = make_node(names->items[i], extra[i], face);
 	}
@@ -176,32 +193,8 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 		if (symlink(device_links[i].target, device_links[i].path) < 0 ||
 		    lchown(device_links[i].path, face, face) < 0)
 			r = -errno;
-	tree = r == 0 ? open_tree(AT_FDCWD, "/dev", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) : r;
-	if (r == 0 && (tree < 0 ||
-	               mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
-	               move_mount(tree, "", AT_FDCWD, "/dev", MOVE_MOUNT_F_EMPTY_PATH) < 0))
-		r = -errno;
-	return r;
-}
-
-/*
- * Without root: clones the host's nodes while they are visible. The mounts are read-only, which
- * protects the nodes' mode; the devices can still be written.
- */
-static int clone_nodes(int trees[static ARRAY_SIZE(devices)])
-{
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-	                                            MOUNT_ATTR_NOEXEC,
-	                                .propagation = MS_PRIVATE};
-
-	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-		trees[i] =
-			open_tree(AT_FDCWD, devices[i].path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-		if (trees[i] < 0 ||
-		    mount_setattr(trees[i], "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0)
-			return -errno;
-	}
-	return 0;
+	tree = r == 0 ? clone_read_only("/dev") : r;
+	return tree < 0 ? tree : template_attach("/dev", tree);
 }
 
 /*
@@ -230,7 +223,7 @@ static int enter_new_root(const char *runtime_dir, uint32_t face)
 	const char *options[] = {"mode", "0755", "size", "64m", "uid", id, "gid", id, NULL, NULL};
 	_cleanup_fd_ int root = -1;
 
-	(void)snprintf(id, sizeof id, "%" PRIu32, face);
+	FORMAT(id, "%" PRIu32, face);
 	if (face == UINT32_MAX)
 		options[4] = NULL;
 	root = kernel_mount_new("tmpfs", options, "", MOUNT_ATTR_NOSUID);
@@ -246,15 +239,6 @@ static int enter_new_root(const char *runtime_dir, uint32_t face)
 	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return -errno;
 	return 0;
-}
-
-/* Attaches the tree at `path`. A mount point that exists is used, as the files for nodes are. */
-static int template_attach(const char *path, int tree)
-{
-	int r = template_make_parents(AT_FDCWD, path);
-
-	return r == 0 && move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno
-	                                                                                   : r;
 }
 
 /*
@@ -296,8 +280,9 @@ static int build(const struct policy_profile *profile, const struct template *te
 			                 profile->name, strerror(-trees[i]));
 	}
 	r = read_devices(&profile->devices, numbers, error);
-	if (r == 0 && is_rootless)
-		r = clone_nodes(nodes);
+	for (size_t i = 0; r == 0 && is_rootless && i < ARRAY_SIZE(devices); i++)
+		if ((nodes[i] = clone_read_only(devices[i].path)) < 0)
+			r = nodes[i];
 	if (r == 0)
 		r = enter_new_root(runtime_dir, faces->id);
 	(void)umask(0);
@@ -309,8 +294,8 @@ static int build(const struct policy_profile *profile, const struct template *te
 		r = make_dev(&profile->devices, numbers, faces->id);
 	for (size_t i = 0; r == 0 && is_rootless && i < ARRAY_SIZE(devices); i++)
 		r = template_attach(devices[i].path, nodes[i]);
-	if (r == 0 && move_mount(proc, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		r = -errno;
+	if (r == 0)
+		r = template_attach("/proc", proc);
 	/*
 	 * The template's root is located below the root of every sandbox that uses it, so nobody
 	 * may write to it.
@@ -322,63 +307,59 @@ static int build(const struct policy_profile *profile, const struct template *te
 	return r;
 }
 
-static void template_add(struct init_profile *profile, const void *bytes, size_t size)
-{
-	memcpy(profile->data + profile->data_used, bytes, size);
-	profile->data_used += (uint32_t)size;
-}
-
 /*
  * Writes what init gets to know of the profile: helper/plan/order.h. Returns a sealed memfd or
  * -errno.
  */
 static int write_profile(const struct policy_profile *policy, const struct template *template)
 {
-	size_t init_size = policy->init_filter_count * sizeof *policy->init_filter;
-	size_t command_size = policy->command_filter_count * sizeof *policy->command_filter;
-	/* only the used part is ever touched */
-	size_t size = init_size + command_size + 2 * template->entries_count * PATH_MAX;
-	_cleanup_free_ struct init_profile *profile = NULL;
+	struct init_profile head = {
+		.init_filter_count = (uint32_t)policy->init_filter_count,
+		.command_filter_count = (uint32_t)policy->command_filter_count,
+		.entries_count = (uint32_t) template->entries_count,
+		.is_recorded = policy->record != 0,
+	};
+	_cleanup_free_ char *bytes = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&bytes, &size);
+	bool is_short;
 
-	for (size_t i = 0; i < policy->etc.count; i++)
-		size += strlen(policy->etc.items[i]) + 1;
-	profile = calloc(1, sizeof *profile + size);
-	if (!profile)
+	if (!stream)
 		return -ENOMEM;
-	profile->init_filter_count = (uint32_t)policy->init_filter_count;
-	profile->command_filter_count = (uint32_t)policy->command_filter_count;
-	profile->entries_count = (uint32_t) template->entries_count;
-	profile->is_recorded = policy->record != 0;
-	template_add(profile, policy->init_filter, init_size);
-	template_add(profile, policy->command_filter, command_size);
+	fwrite(&head, sizeof head, 1, stream);
+	fwrite(policy->init_filter, sizeof *policy->init_filter, policy->init_filter_count, stream);
+	fwrite(policy->command_filter, sizeof *policy->command_filter, policy->command_filter_count,
+	       stream);
 	for (size_t i = 0; i < policy->etc.count; i++)
-		template_add(profile, policy->etc.items[i], strlen(policy->etc.items[i]) + 1);
-	for (size_t i = 0; i < template->entries_count; i++) {
-		template_add(profile, template->entries[i].path,
-		             strlen(template->entries[i].path) + 1);
-		template_add(profile, template->entries[i].link,
-		             strlen(template->entries[i].link) + 1);
-	}
-	return fd_new_sealed("yett-profile", profile, sizeof *profile + profile->data_used);
+		fprintf(stream, "%s%c", policy->etc.items[i], 0);
+	for (size_t i = 0; i < template->entries_count; i++)
+		fprintf(stream, "%s%c%s%c", template->entries[i].path, 0, template->entries[i].link,
+		        0);
+	is_short = ferror(stream);
+	if (fclose(stream) != 0 || is_short)
+		return -ENOMEM;
+	((struct init_profile *)bytes)->data_used = (uint32_t)(size - sizeof head);
+	return fd_new_sealed("yett-profile", bytes, size);
 }
 
-/* Result of the child. */
+/* What the child sends: one packet. */
 struct template_result {
 	int r;
 	struct yett_error error;
 };
 
-/* The child. `go` is its end of the pipe. Exits when the parent dies. */
+/* The child. `go` is its end of the socket. Exits when the parent dies. */
 static void __attribute__((noreturn))
 maker(const struct policy_profile *profile, const struct template *template,
       const char *runtime_dir, const struct faces *faces, int go)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	/* close the reading end: without a reader, the write below fails */
-	(void)close(template->go);
-	template->result->r =
-		build(profile, template, runtime_dir, faces, &template->result->error);
-	if (write(go, "", 1) == 1)
+	struct template_result result = {0};
+
+	kernel_die_with_parent();
+	/* close the parent's end: if the parent dies, the send below fails */
+	fd_close(template->go);
+	result.r = build(profile, template, runtime_dir, faces, &result.error);
+	if (frame_send(go, &result, sizeof result, NULL, 0, 0) == 0)
 		(void)pause(); /* until the parent holds the mount namespace */
 	_exit(0);
 }
@@ -388,9 +369,6 @@ static void end_maker(struct template *template)
 	forker_end_child(template->maker);
 	template->maker = 0;
 	template->go = fd_close(template->go);
-	if (template->result)
-		(void)munmap(template->result, sizeof *template->result);
-	template->result = NULL;
 	free(template->entries);
 	template->entries = NULL;
 }
@@ -417,19 +395,15 @@ int template_start(const struct policy_profile *profile, const char *runtime_dir
 		return r < 0 ? template_fail(profile, r, error) : r;
 	if (has_id_maps && (programs < 0 || data < 0))
 		return template_fail(profile, programs < 0 ? programs : data, error);
-	template.result = mmap(NULL, sizeof *template.result, PROT_READ | PROT_WRITE,
-	                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (template.result == MAP_FAILED)
-		template.result = NULL;
-	if (!template.result || pipe2(go, O_CLOEXEC) < 0)
-		return template_fail(profile, -errno, error);
-	template.result->r = -ECHILD;
+	r = fd_pair(go);
+	if (r < 0)
+		return template_fail(profile, r, error);
 	template.selinux = has_id_maps ? selinux_look(profile->selinux_type) : SELINUX_ABSENT;
 	template.go = go[0];
 	template.maker = kernel_clone(CLONE_NEWPID, SIGCHLD, -1, NULL);
 	if (template.maker == 0)
 		maker(profile, &template, runtime_dir, &faces, go[1]);
-	(void)close(go[1]);
+	fd_close(go[1]);
 	if (template.maker < 0)
 		return template_fail(profile, template.maker, error);
 	*ret_template = template;
@@ -440,16 +414,18 @@ int template_start(const struct policy_profile *profile, const char *runtime_dir
 int template_finish(const struct policy_profile *profile, struct template *template,
                     struct yett_error *error)
 {
-	char path[64], byte;
-	int r = read(template->go, &byte, 1) == 1 ? template->result->r : -ECHILD;
+	struct template_result result = {.r = -ECHILD};
+	ssize_t n = recv(template->go, &result, sizeof result, 0);
+	int r = n == sizeof result ? result.r : -ECHILD;
+	char path[64];
 
-	(void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", template->maker);
+	FORMAT(path, "/proc/%d/ns/mnt", template->maker);
 	if (r == 0 && (template->mount_ns = open(path, O_RDONLY | O_CLOEXEC)) < 0)
 		r = -errno;
 	if (r >= 0 && template->mount_ns >= 0)
 		r = template->profile = write_profile(profile, template);
 	if (r > 0 && template->mount_ns < 0 && error)
-		*error = template->result->error;
+		*error = result.error;
 	end_maker(template);
 	if (template->profile >= 0)
 		return 0;

@@ -10,12 +10,9 @@
  */
 #pragma once
 
-#include "base/error.h"
 #include "helper/plan/order.h"
 #include "helper/policy/policy.h"
 #include "helper/setup/selinux.h"
-
-#include <limits.h>
 
 /* A directory tree or symbolic link, at the same path in the template and in each sandbox. */
 struct template_entry {
@@ -29,14 +26,13 @@ struct template
 	int mount_ns;               /* -1: not built */
 	int profile;                /* sealed memory: struct init_profile. -1: not built */
 	/*
-	 * only while it is built: its entries; the child; the pipe on which the child reports that
-	 * it is done; and the child's result
+	 * only while it is built: its entries; the child; and the socket on which the child sends
+	 * its result
 	 */
 	struct template_entry *entries;
 	size_t entries_count;
 	pid_t maker;
 	int go;
-	struct template_result *result;
 };
 
 #define TEMPLATE_NONE ((struct template){.mount_ns = -1, .profile = -1, .go = -1})
