@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "cli/sandboxes/session.h"
 #include "libclient/yett.h"
+#include "workspace/yett-workspace.h"
 
 /*
  * Adds the status as a member. Empty strings become null. Times that were not reached and limits
