@@ -494,7 +494,7 @@ static int libclient_files_step(struct yett_operation *base, struct yett_error *
 	} while (r == -EAGAIN);
 	if (r == -EAGAIN && channel_time_left(base->deadline) == 0)
 		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
-		                 "the file operation takes too long");
+		                 "the file operation was not finished in time and was ended");
 	return r;
 }
 

@@ -333,7 +333,7 @@ int work_choose_complete(const char *named, struct yett_work_list **ret_list,
 		return r;
 	return error_set(
 		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		"the store %s has no recorded directory yet: its sandbox is still being made, or could not be made",
+		"the store %s does not say yet which directory it is for: its sandbox is still being made, or could not be made",
 		(*ret_work)->id);
 }
 

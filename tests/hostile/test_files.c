@@ -294,7 +294,7 @@ static void a_copy_that_never_ends_is_ended(void **state)
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/endless-skipped", to, &few, NULL, &error),
 	               YETT_E_RESOURCE_LIMIT, "passed over");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/silent", to, &soon, NULL, &error),
-	               YETT_E_TIMEOUT, "too long");
+	               YETT_E_TIMEOUT, "not finished in time");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/gone", to, NULL, NULL, &error),
 	               YETT_E_FILE_OPERATION_FAILED, "without an answer");
 }

@@ -472,9 +472,9 @@ class DefaultShare(yett.Case):
             self.skipTest('this kernel can id-map an overlay')
         self.assertEqual((done.code, done.out), (0, self.alice.home + '\n'), done)
         self.assertEqual(done.err.count('\n'), 1, done)
-        self.assertRegex(done.err, '^yett: nothing is shared: .* file system that cannot be id-mapped')
+        self.assertRegex(done.err, '^yett: nothing is shared: .* file system without id-mapped mounts')
         for option in ('--ro', '--rw'):
-            self.assert_refused(self.sandbox('true', cwd=here, options=[option, '.']), 125, 'cannot be id-mapped')
+            self.assert_refused(self.sandbox('true', cwd=here, options=[option, '.']), 125, 'without id-mapped mounts')
 
     def test_a_directory_that_no_path_leads_to_any_more_is_left_out_and_said(self):
         here = self.folder('closed') + '/here'

@@ -538,7 +538,7 @@ static void a_copy_that_is_too_large_is_ended(void **state)
 	assert_string_equal(outside(f, "stat -c %s as-many/h"), "1099511627776\n");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/s", at(f, "time"), &at_once, taken(&result),
 	                             &error),
-	               YETT_E_TIMEOUT, "too long");
+	               YETT_E_TIMEOUT, "not finished in time");
 	assert_done(yett_file_mkdir(f->sandbox, "/tmp/alive", 0700, 0, &error));
 	yett_free(result);
 }

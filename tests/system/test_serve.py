@@ -721,7 +721,7 @@ class Life(serving.Case):
     def test_a_second_one_does_not_take_the_socket_of_the_first(self):
         done = self.service.run(self.alice, agent.PROGRAM, 'serve', '--listen', self.server.socket)
         self.assertEqual(done.code, 1, done)
-        self.assertIn('exists, and is in use', done.err)
+        self.assertIn('exists: it is in use', done.err)
         server = self.other()
         server.end(signal.SIGKILL)
         done = self.service.popen(self.alice, agent.PROGRAM, 'serve', '--listen', server.socket, stdout=subprocess.PIPE)

@@ -810,7 +810,7 @@ static void a_network_is_what_was_asked_for_within_what_the_grant_allows(void **
 		{"", "network = limited allow = {\"*\"}", 0, "?", PLAN_NETWORK_LIMITED, NULL, NULL},
 		{"network = open", "network = open allow = {\"*\"}", 0, "? a.org",
 	         PLAN_NETWORK_LIMITED, NULL, NULL},
-		{"", "network = limited", 0, "?", 0, "nothing can be asked about",
+		{"", "network = limited", 0, "?", 0, "asking about connections needs",
 	         "asked ask, allowed nothing by allow of grant 'g' ("},
 		{"", "network = open allow = {\"*\"}", NETWORK_OPEN, "?", 0,
 	         "in the network limited, and not in open", ""},

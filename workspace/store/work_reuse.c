@@ -96,7 +96,7 @@ int work_find(const char *id, struct work **works, struct yett_error *error)
 	if (!info.is_complete)
 		return error_set(
 			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"the store %s has no recorded directory yet: its sandbox is still being made, or could not be made",
+			"the store %s does not say yet which directory it is for: its sandbox is still being made, or could not be made",
 			id);
 	if (info.is_earlier_boot) /* each boot may number devices anew */
 		work->device = 0;
