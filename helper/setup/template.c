@@ -307,39 +307,44 @@ static int build(const struct policy_profile *profile, const struct template *te
 	return r;
 }
 
+static void template_add(struct init_profile *profile, const void *bytes, size_t size)
+{
+	memcpy(profile->data + profile->data_used, bytes, size);
+	profile->data_used += (uint32_t)size;
+}
+
 /*
  * Writes what init gets to know of the profile: helper/plan/order.h. Returns a sealed memfd or
  * -errno.
  */
 static int write_profile(const struct policy_profile *policy, const struct template *template)
 {
-	struct init_profile head = {
-		.init_filter_count = (uint32_t)policy->init_filter_count,
-		.command_filter_count = (uint32_t)policy->command_filter_count,
-		.entries_count = (uint32_t) template->entries_count,
-		.is_recorded = policy->record != 0,
-	};
-	_cleanup_free_ char *bytes = NULL;
-	size_t size = 0;
-	FILE *stream = open_memstream(&bytes, &size);
-	bool is_short;
+	size_t init_size = policy->init_filter_count * sizeof *policy->init_filter;
+	size_t command_size = policy->command_filter_count * sizeof *policy->command_filter;
+	/* only the used part is ever touched */
+	size_t size = init_size + command_size + 2 * template->entries_count * PATH_MAX;
+	_cleanup_free_ struct init_profile *profile = NULL;
 
-	if (!stream)
-		return -ENOMEM;
-	fwrite(&head, sizeof head, 1, stream);
-	fwrite(policy->init_filter, sizeof *policy->init_filter, policy->init_filter_count, stream);
-	fwrite(policy->command_filter, sizeof *policy->command_filter, policy->command_filter_count,
-	       stream);
 	for (size_t i = 0; i < policy->etc.count; i++)
-		fprintf(stream, "%s%c", policy->etc.items[i], 0);
-	for (size_t i = 0; i < template->entries_count; i++)
-		fprintf(stream, "%s%c%s%c", template->entries[i].path, 0, template->entries[i].link,
-		        0);
-	is_short = ferror(stream);
-	if (fclose(stream) != 0 || is_short)
+		size += strlen(policy->etc.items[i]) + 1;
+	profile = calloc(1, sizeof *profile + size);
+	if (!profile)
 		return -ENOMEM;
-	((struct init_profile *)bytes)->data_used = (uint32_t)(size - sizeof head);
-	return fd_new_sealed("yett-profile", bytes, size);
+	profile->init_filter_count = (uint32_t)policy->init_filter_count;
+	profile->command_filter_count = (uint32_t)policy->command_filter_count;
+	profile->entries_count = (uint32_t) template->entries_count;
+	profile->is_recorded = policy->record != 0;
+	template_add(profile, policy->init_filter, init_size);
+	template_add(profile, policy->command_filter, command_size);
+	for (size_t i = 0; i < policy->etc.count; i++)
+		template_add(profile, policy->etc.items[i], strlen(policy->etc.items[i]) + 1);
+	for (size_t i = 0; i < template->entries_count; i++) {
+		template_add(profile, template->entries[i].path,
+		             strlen(template->entries[i].path) + 1);
+		template_add(profile, template->entries[i].link,
+		             strlen(template->entries[i].link) + 1);
+	}
+	return fd_new_sealed("yett-profile", profile, sizeof *profile + profile->data_used);
 }
 
 /* What the child sends: one packet. */
