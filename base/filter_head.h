@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first instructions of every system call filter (seccomp(2)). All filters share this head, so
- * that yett-init can insert further checks between the head and the rest of its own filter.
+ * The first instructions of the system call filters (seccomp(2)) of sandboxes. All of these share
+ * this head, so that yett-init can insert further checks between the head and the rest of its own
+ * filter. The filters of our own programs are made by libseccomp: programs/filters/.
  *
  * The head rejects system calls of any other AUDIT_ARCH, since other ABIs of the processor number
  * system calls differently. Then the head loads the system call number into the accumulator. Pure;
@@ -17,12 +18,6 @@
 
 #define FILTER_HEAD 4
 
-/*
- * Loads the low 32 bits of an argument, which is all that the kernel reads of an int. Assumes a
- * little-endian host, as every FILTER_ARCH below is.
- */
-#define FILTER_LOAD_ARGUMENT(n) \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[n]))
 #define FILTER_LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
 /* The architecture that this build runs on. */

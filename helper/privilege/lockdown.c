@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See lockdown.h. */
 #include "helper/privilege/lockdown.h"
-#include "base/filter_head.h"
 
 #include <grp.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -110,91 +107,7 @@ bool lockdown_death_signal(void)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
-/* --- the filter: written backwards, so that the distance of each jump is known --- */
-
-#define LEAF   3 /* calls that are compared one after the other */
-#define LENGTH (FILTER_HEAD + LOCKDOWN_CHECKS_MAX + 2 * LOCKDOWN_CALLS_MAX + 2)
-#define ALLOW  (LENGTH - 1)
-#define KILL   (LENGTH - 2)
-
-struct program {
-	size_t first; /* the instruction that was written last */
-	struct sock_filter code[LENGTH];
-};
-
-_Static_assert(2 * LOCKDOWN_CALLS_MAX + 2 < UINT8_MAX, "every comparison reaches both ends");
-
-static void lockdown_push(struct program *program, struct sock_filter instruction)
+bool lockdown_filter(const struct sock_fprog *filter)
 {
-	program->code[--program->first] = instruction;
-}
-
-/* Returns the jump distance from the instruction that is written next. */
-static uint8_t lockdown_distance(const struct program *program, size_t target)
-{
-	return (uint8_t)(target - program->first);
-}
-
-/*
- * Finds the number of the call by binary search. When a filter is installed, the kernel runs it
- * once for each system call number, to find those that are always allowed. With a linear search
- * that takes longer than everything else.
- */
-static void lockdown_push_search(struct program *program, const int *calls, size_t count)
-{
-	const size_t half = count / 2;
-	size_t upper;
-
-	if (count > LEAF) {
-		lockdown_push_search(program, calls + half, count - half);
-		upper = program->first;
-		lockdown_push_search(program, calls, half);
-		lockdown_push(program, (struct sock_filter)BPF_JUMP(
-					       BPF_JMP | BPF_JGE | BPF_K, (uint32_t)calls[half],
-					       lockdown_distance(program, upper), 0));
-		return;
-	}
-	for (size_t i = count; i-- > 0;)
-		lockdown_push(program,
-		              (struct sock_filter)BPF_JUMP(
-				      BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i],
-				      lockdown_distance(program, ALLOW),
-				      i + 1 < count ? 0 : lockdown_distance(program, KILL)));
-}
-
-static int lockdown_compare(const void *a, const void *b)
-{
-	int first = *(const int *)a, second = *(const int *)b;
-
-	return (first > second) - (first < second);
-}
-
-bool lockdown_filter_with(const struct sock_filter *checks, size_t checks_count, const int *calls,
-                          size_t count)
-{
-	struct program program = {.first = LENGTH};
-	struct sock_fprog filter;
-	int sorted[LOCKDOWN_CALLS_MAX];
-
-	if (count > LOCKDOWN_CALLS_MAX || checks_count > LOCKDOWN_CHECKS_MAX)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = calls[i];
-	qsort(sorted, count, sizeof *sorted, lockdown_compare);
-	lockdown_push(&program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-	lockdown_push(&program,
-	              (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-	lockdown_push_search(&program, sorted, count);
-	while (checks_count-- > 0)
-		lockdown_push(&program, checks[checks_count]);
-	program.first -= FILTER_HEAD;
-	filter_head(program.code + program.first, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
-	filter = (struct sock_fprog){(unsigned short)(LENGTH - program.first),
-	                             program.code + program.first};
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
-}
-
-bool lockdown_filter(const int *calls, size_t count)
-{
-	return lockdown_filter_with(NULL, 0, calls, count);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0) == 0;
 }

@@ -67,30 +67,8 @@ bool lockdown_undumpable(void);
  */
 bool lockdown_death_signal(void);
 
-#define LOCKDOWN_CALLS_MAX  64
-#define LOCKDOWN_CHECKS_MAX 32 /* instructions */
 /*
- * The system calls that each program needs to end, and those of a sanitizer: put this last in a
- * list of calls. <sys/syscall.h>
+ * Enters a filter of programs/filters/filters.h. Call this after lockdown_no_new_privs().
+ * seccomp(2)
  */
-#if defined(__SANITIZE_ADDRESS__)
-#define LOCKDOWN_END                                                                          \
-	SYS_rt_sigreturn, SYS_exit, SYS_exit_group, SYS_sigaltstack, SYS_mprotect, SYS_futex, \
-		SYS_sched_yield, SYS_rt_sigprocmask, SYS_gettid, SYS_getpid
-#else
-#define LOCKDOWN_END SYS_rt_sigreturn, SYS_exit, SYS_exit_group
-#endif
-/*
- * Makes the kernel kill this process for any system call that is not in `calls` (`count` numbers,
- * at most LOCKDOWN_CALLS_MAX). Call this after lockdown_no_new_privs(). seccomp(2)
- */
-bool lockdown_filter(const int *calls, size_t count);
-
-/*
- * Like lockdown_filter(), but some of the calls may have certain arguments only. `checks` are at
- * most LOCKDOWN_CHECKS_MAX instructions. They must begin and end with the call's number loaded, and
- * return SECCOMP_RET_KILL_PROCESS for a call that is not allowed. One filter instead of two,
- * because the kernel needs a tenth of a millisecond for each.
- */
-bool lockdown_filter_with(const struct sock_filter *checks, size_t checks_count, const int *calls,
-                          size_t count);
+bool lockdown_filter(const struct sock_fprog *filter);

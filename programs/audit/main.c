@@ -17,12 +17,12 @@
 #include "programs/audit/copy.h"
 #include "programs/audit/follow.h"
 #include "programs/audit/serve.h"
+#include "programs/filters/filters.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 enum stage {
@@ -101,46 +101,6 @@ static bool audit_limit(void)
 	       lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-static bool audit_enter_filter(void)
-{
-	static const int calls[] = {
-		/* clients of the audit socket */
-		SYS_accept4,
-		SYS_getsockopt,
-		SYS_recvmsg,
-		SYS_recvfrom,
-		SYS_sendmsg,
-		SYS_sendto,
-		SYS_shutdown,
-		SYS_close,
-		/* the log writer */
-		SYS_pread64,
-		SYS_pwrite64,
-		SYS_write,
-		SYS_fdatasync,
-		SYS_fstat,
-#ifdef __GLIBC__
-		SYS_newfstatat, /* glibc calls it for fstat(2) */
-#endif
-		SYS_getrandom,
-		/* poll and time */
-		SYS_ppoll,
-#ifdef SYS_poll
-		SYS_poll,
-#endif
-		SYS_clock_gettime,
-		SYS_restart_syscall,
-		LOCKDOWN_END,
-#if defined(__SANITIZE_ADDRESS__)
-		SYS_mmap,
-		SYS_munmap,
-		SYS_madvise,
-#endif
-	};
-
-	return lockdown_filter(calls, ARRAY_SIZE(calls));
-}
-
 static void audit_lock_down(int argc, char **argv, struct serve_options *options)
 {
 	bool is_root = lockdown_can_leave_root();
@@ -161,7 +121,7 @@ static void audit_lock_down(int argc, char **argv, struct serve_options *options
 	audit_need(lockdown_undumpable(), STAGE_UNDUMPABLE);
 	options->uid = geteuid();
 	/* No parent death signal: what is queued when root's process ends must still be written. */
-	audit_need(audit_enter_filter(), STAGE_FILTER);
+	audit_need(lockdown_filter(&filters_audit), STAGE_FILTER);
 }
 
 int main(int argc, char **argv)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See connect.h. As the caller, without privilege. */
 #include "programs/net/connect.h"
-#include "base/filter_head.h"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #define V4_AT       12 /* start of the IPv4 address in its mapped form, see net_address.h */
 #define SOCKET_TYPE (SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC)
@@ -80,16 +78,3 @@ int connect_result(int fd)
 	 */
 	return connect(fd, &nowhere.any, sizeof nowhere.v4) < 0 && errno != EISCONN ? -errno : 0;
 }
-
-const struct sock_filter connect_checks[CONNECT_CHECKS] = {
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 8),
-	FILTER_LOAD_ARGUMENT(0),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 4),
-	FILTER_LOAD_ARGUMENT(1),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCKET_TYPE, 0, 2),
-	FILTER_LOAD_ARGUMENT(2),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 1, 0),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	FILTER_LOAD_NUMBER,
-};

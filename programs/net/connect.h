@@ -9,8 +9,6 @@
 
 #include "base/net_address.h"
 
-#include <linux/filter.h>
-
 /*
  * Values of tcpi_state, as in the kernel's tcp_states.h. The C library's <netinet/tcp.h>, which
  * defines them, has an old struct tcp_info, and cannot be included together with <linux/tcp.h>.
@@ -24,14 +22,6 @@ enum connect_state {
 	CONNECT_LAST_ACK = 9,
 	CONNECT_CLOSING = 11,
 };
-
-/*
- * Instructions for lockdown_filter_with(): the kernel kills the process if it makes any socket but
- * one as connect_begin() makes. A Unix socket could reach the caller's session bus, or another
- * service of the caller that is reached by a name. seccomp(2)
- */
-#define CONNECT_CHECKS 10
-extern const struct sock_filter connect_checks[CONNECT_CHECKS];
 
 /*
  * Returns a non-blocking socket (owned by the caller) that is connecting or connected, or -errno.

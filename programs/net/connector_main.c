@@ -12,19 +12,16 @@
  */
 #include "helper/plan/plan.h"
 #include "helper/privilege/lockdown.h"
-#include "programs/net/connect.h"
+#include "programs/filters/filters.h"
 #include "programs/net/connector.h"
-#include "programs/net/guard.h"
 #include "programs/net/resolver_parent.h"
 #include "programs/net/route.h"
 
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 enum stage {
 	STAGE_ARGUMENTS = 1,
@@ -127,60 +124,6 @@ static bool connector_main_become(const struct caller *caller, bool is_root)
 	       gids[1] == caller->gid && gids[2] == caller->gid;
 }
 
-/*
- * Allows packets, memory, and TCP sockets, of which only the answer of an HTTP proxy is read.
- * Allows no path, no process and no signal.
- */
-static bool connector_main_enter_filter(void)
-{
-	static const int calls[] = {
-		/* packets of the proxy, the supervisor and the resolver; questions about routes */
-		SYS_recvmsg,
-		SYS_recvfrom,
-		SYS_sendmsg,
-		SYS_sendto,
-		SYS_close,
-		/* connections */
-		SYS_socket /* connect_begin, connect_checks */,
-		SYS_connect,
-		SYS_setsockopt,
-		SYS_getsockopt,
-		SYS_shutdown /* connections_check */,
-		/* waiting */
-		SYS_epoll_ctl,
-		SYS_epoll_pwait,
-		SYS_ppoll /* notice_ends */,
-#ifdef SYS_poll
-		SYS_poll,
-#endif
-		SYS_clock_gettime,
-		SYS_restart_syscall,
-#ifdef SYS_epoll_wait
-		SYS_epoll_wait,
-#endif
-		/* ruleset_change */
-		SYS_fcntl,
-		SYS_fstat,
-		SYS_newfstatat,
-		SYS_statx,
-		/* memory */
-		SYS_brk,
-		SYS_mmap,
-		SYS_munmap,
-		SYS_mremap,
-		SYS_madvise,
-		LOCKDOWN_END,
-#if defined(__SANITIZE_ADDRESS__)
-		SYS_write,
-#endif
-	};
-	struct sock_filter checks[GUARD_CHECKS + CONNECT_CHECKS];
-
-	memcpy(checks, guard_checks, sizeof guard_checks);
-	memcpy(checks + GUARD_CHECKS, connect_checks, sizeof connect_checks);
-	return lockdown_filter_with(checks, ARRAY_SIZE(checks), calls, ARRAY_SIZE(calls));
-}
-
 static void connector_main_lock_down(int argc)
 {
 	static const int kept[] = {CONNECTOR_FD_PROXY, CONNECTOR_FD_SUPERVISOR, CONNECTOR_FD_PLAN,
@@ -228,7 +171,7 @@ int main(int argc, char **argv)
 		STAGE_KEEPER);
 	/* The resolver's parent is never waited for. */
 	connector_main_need(signal(SIGCHLD, SIG_IGN) != SIG_ERR, STAGE_KEEPER);
-	connector_main_need(connector_main_enter_filter(), STAGE_FILTER);
+	connector_main_need(lockdown_filter(&filters_connector), STAGE_FILTER);
 	r = connector_run(&connector);
 	connector_main_need(r != -EBADMSG && r != -EMSGSIZE, STAGE_PACKET);
 	connector_main_need(r == 0, STAGE_SERVICE);

@@ -13,7 +13,7 @@
 #include "programs/net/proxy.h"
 #include "base/clock_us.h"
 #include "helper/privilege/lockdown.h"
-#include "programs/net/guard.h"
+#include "programs/filters/filters.h"
 #include "protocol/frame.h"
 
 #include <arpa/inet.h>
@@ -187,54 +187,6 @@ static bool make_names(struct proxy *proxy, unsigned half)
 	return synthetic_new(&options, &proxy->names) == 0;
 }
 
-/*
- * Allows to accept, move and close what others have made or sent. Allows no new socket, no
- * connect(2), no path and no process.
- */
-static bool proxy_enter_filter(void)
-{
-	static const int calls[] = {
-		/* connections */
-		SYS_accept4,
-		SYS_getsockname,
-		SYS_getsockopt /* is_cut */,
-		SYS_setsockopt,
-		SYS_shutdown,
-		SYS_close,
-		SYS_splice,
-		SYS_pipe2,
-		SYS_write /* take_urgent */,
-		/* datagrams, packets, streams */
-		SYS_recvfrom,
-		SYS_recvmsg,
-		SYS_sendto,
-		SYS_sendmsg,
-		/* waiting */
-		SYS_epoll_ctl,
-		SYS_epoll_pwait,
-		SYS_clock_gettime,
-		SYS_restart_syscall,
-#ifdef SYS_epoll_wait
-		SYS_epoll_wait,
-#endif
-		/* new rules (ruleset_change, connections_max), and flow_prepare */
-		SYS_fcntl,
-		SYS_fstat,
-		SYS_newfstatat,
-		SYS_prlimit64,
-		SYS_getrlimit,
-		/* memory */
-		SYS_brk,
-		SYS_mmap,
-		SYS_munmap,
-		SYS_mremap,
-		SYS_madvise,
-		LOCKDOWN_END,
-	};
-
-	return lockdown_filter_with(guard_checks, GUARD_CHECKS, calls, ARRAY_SIZE(calls));
-}
-
 static void proxy_lock_down(int argc, char **argv, struct proxy *proxy)
 {
 	struct arguments arguments;
@@ -255,7 +207,7 @@ static void proxy_lock_down(int argc, char **argv, struct proxy *proxy)
 	proxy_need(!proxy->has[PROXY_FD_CATCHER] || take_listeners(proxy), STAGE_LISTENERS);
 	proxy_need(prepare_sockets(proxy), STAGE_SOCKETS);
 	proxy_need(make_names(proxy, arguments.half), STAGE_NAMES);
-	proxy_need(proxy_enter_filter(), STAGE_FILTER);
+	proxy_need(lockdown_filter(&filters_proxy), STAGE_FILTER);
 }
 
 int proxy_watch(struct proxy *proxy, int socket, enum proxy_source source, uint32_t id,

@@ -133,10 +133,8 @@ static inline bool captured_call(const struct captured *captured)
 /* Which one this process is, once it has looked. */
 static struct captured captured;
 
-/* What the honest part enters in the place of lockdown_filter_with(). */
-static inline bool captured_filter(const struct sock_filter *checks, size_t checks_count,
-                                   const int *calls, size_t count)
+/* What the honest part enters in the place of lockdown_filter(). */
+static inline bool captured_filter(const struct sock_fprog *filter)
 {
-	return captured_is_unfiltered(&captured) ||
-	       lockdown_filter_with(checks, checks_count, calls, count);
+	return captured_is_unfiltered(&captured) || lockdown_filter(filter);
 }

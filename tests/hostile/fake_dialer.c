@@ -6,12 +6,13 @@
 #include "tests/hostile/captured.h"
 
 int honest_main(int argc, char **argv);
-#define lockdown_filter_with captured_filter
-#define main                 honest_main
+#define lockdown_filter captured_filter
+#define main            honest_main
 #include "programs/net/connector_main.c" /* NOLINT: with what it keeps to itself */
 #undef main
-#undef lockdown_filter_with
+#undef lockdown_filter
 
+#include "programs/net/connect.h"
 #include "protocol/frame.h"
 
 #include <poll.h>
@@ -155,7 +156,7 @@ int main(int argc, char **argv)
 	connector_main_need(
 		resolver_parent_start(CONNECTOR_FD_RESOLVER, connector.lookup.sockets) == 0,
 		STAGE_KEEPER);
-	connector_main_need(connector_main_enter_filter(), STAGE_FILTER);
+	connector_main_need(captured_filter(&filters_connector), STAGE_FILTER);
 	pass_rules_on();
 	attack();
 	wait_for_the_end();

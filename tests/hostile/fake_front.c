@@ -8,11 +8,11 @@
 #include "tests/hostile/captured.h"
 
 int honest_main(int argc, char **argv);
-#define lockdown_filter_with captured_filter
-#define main                 honest_main
+#define lockdown_filter captured_filter
+#define main            honest_main
 #include "programs/net/proxy.c" /* NOLINT: with what it keeps to itself */
 #undef main
-#undef lockdown_filter_with
+#undef lockdown_filter
 
 #include <netinet/tcp.h>
 #include <stdarg.h>

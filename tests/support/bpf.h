@@ -42,14 +42,16 @@ static inline bool bpf_jump_taken(const struct sock_filter *insn, uint32_t value
 	}
 }
 
-/* The filter's answer: SECCOMP_RET_*. */
-static inline uint32_t bpf_run(const struct bpf *filter, const struct seccomp_data *data)
+/* The filter's answer: SECCOMP_RET_*. Adds the instructions that were run to *steps. */
+static inline uint32_t bpf_run_counted(const struct bpf *filter, const struct seccomp_data *data,
+                                       size_t *steps)
 {
 	uint32_t value = 0;
 
 	for (size_t pc = 0; pc < filter->count; pc++) {
 		const struct sock_filter *insn = &filter->code[pc];
 
+		++*steps;
 		switch (BPF_CLASS(insn->code)) {
 		case BPF_LD:
 			assert_true(insn->k + 4 <= sizeof *data);
@@ -73,4 +75,11 @@ static inline uint32_t bpf_run(const struct bpf *filter, const struct seccomp_da
 	}
 	fail_msg("the program runs off its end");
 	return 0;
+}
+
+static inline uint32_t bpf_run(const struct bpf *filter, const struct seccomp_data *data)
+{
+	size_t steps = 0;
+
+	return bpf_run_counted(filter, data, &steps);
 }

@@ -31,7 +31,7 @@ SUBJECTS = [
                 '`what_users_may_ask_for_in_a_minute_is_not_for_it_to_count`, `processes_that_count_at_once_count_together`'),
         Defence('A compromised decider acts by itself, or on another decider',
                 'No capability, an id of its own, an empty root directory, a filter',
-                '`the_decider_has_nothing_but_what_it_hears_and_asks`, `each_decider_has_an_id_of_its_own`, `each_decider_has_a_number_that_no_other_has`, `a_process_lives_with_what_is_listed_and_is_killed_for_anything_else`, `the_decider_has_nothing_of_what_root_does`'),
+                '`the_decider_has_nothing_but_what_it_hears_and_asks`, `each_decider_has_an_id_of_its_own`, `each_decider_has_a_number_that_no_other_has`, `a_process_lives_with_what_is_listed_and_is_killed_for_anything_else`, `none_may_start_reach_or_signal_another_process`, `the_decider_has_nothing_of_what_root_does`'),
         Defence("A client attacks code of root's that reads or judges requests",
                 'There is none',
                 '`what_decides_is_in_the_decider_and_not_in_the_helper`, `the_helper_encodes_no_message`, `no_cryptography_is_linked_into_a_program_of_root`'),

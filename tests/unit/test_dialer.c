@@ -14,10 +14,12 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/filter_head.h"
+#include "programs/filters/filters.h"
 #include "programs/net/connect.h"
 #include "programs/net/connector.h"
 #include "programs/net/route.h"
@@ -385,16 +387,17 @@ static void without_a_resolver_names_fail(void **state)
 	end_resolvers(resolvers);
 }
 
-/* By the checks alone: valgrind makes system calls of its own, which no list of ours has. */
-static bool enter_checks(void)
+/* Only socket(2) is judged: valgrind makes system calls of its own, which no list of ours has. */
+static bool enter_filter(void)
 {
-	struct sock_filter program[FILTER_HEAD + CONNECT_CHECKS + 1];
-	const struct sock_fprog filter = {ARRAY_SIZE(program), program};
+	struct sock_filter program[BPF_MAXINSNS] = {
+		FILTER_LOAD_NUMBER,
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = {(unsigned short)(3 + filters_connector.len), program};
 
-	filter_head(program, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
-	memcpy(program + FILTER_HEAD, connect_checks, sizeof connect_checks);
-	program[FILTER_HEAD + CONNECT_CHECKS] =
-		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	memcpy(program + 3, filters_connector.filter, filters_connector.len * sizeof *program);
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
 }
@@ -406,7 +409,7 @@ static int make_socket_below_the_filter(int family, int type, int protocol)
 
 	assert_true(child >= 0);
 	if (child == 0)
-		_exit(enter_checks() && socket(family, type, protocol) >= 0 ? 0 : 1);
+		_exit(enter_filter() && socket(family, type, protocol) >= 0 ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }

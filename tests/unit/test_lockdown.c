@@ -8,14 +8,15 @@
 
 #include <cmocka.h>
 
+#include <seccomp.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/filter_head.h"
 #include "helper/privilege/lockdown.h"
+#include "programs/filters/table.h"
 
 #define KILLED (-SIGSYS)
 
@@ -59,33 +60,39 @@ static void call_as_32_bits(void)
 }
 #endif
 
-/* How a process ended that may do only what is listed, and does that: its exit status, or the
- * negative number of a signal. */
-static int do_checked(const struct sock_filter *checks, size_t checks_count, const int *calls,
-                      size_t count, void (*what)(void))
+/*
+ * How a process ended that entered the filter of this row and did that: its exit status, or the
+ * negative number of a signal.
+ */
+static int do_below(const struct filters_call *calls, size_t count, void (*what)(void))
 {
+	struct filters_program row = {
+		"test", SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_KILL_PROCESS, {{0}}};
+	struct sock_filter *code;
+	size_t length;
 	int status;
-	pid_t pid = fork();
+	pid_t pid;
 
+	memcpy(row.calls, calls, count * sizeof *calls);
+	assert_int_equal(filters_make(&row, seccomp_arch_native(), FILTERS_MUSL, &code, &length),
+	                 0);
+	pid = fork();
 	if (pid == 0) {
-		if (!lockdown_no_new_privs() ||
-		    !lockdown_filter_with(checks, checks_count, calls, count))
+		const struct sock_fprog filter = {(unsigned short)length, code};
+
+		if (!lockdown_no_new_privs() || !lockdown_filter(&filter))
 			_exit(1);
 		what();
 		_exit(42);
 	}
+	free(code);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static int do_below(const int *calls, size_t count, void (*what)(void))
-{
-	return do_checked(NULL, 0, calls, count, what);
-}
-
 static void a_process_lives_with_what_is_listed_and_is_killed_for_anything_else(void **state)
 {
-	static const int calls[] = {SYS_getppid, SYS_write, SYS_exit_group};
+	static const struct filters_call calls[] = {{"getppid"}, {"write"}, {"exit_group"}};
 	static const struct {
 		void (*what)(void);
 		int end;
@@ -105,56 +112,6 @@ static void a_process_lives_with_what_is_listed_and_is_killed_for_anything_else(
 	assert_int_equal(do_below(calls, 0, do_nothing), KILLED);
 }
 
-/* As many as there may be, the last of which counts, too; beyond that nothing is entered. */
-static void as_many_calls_are_listed_as_there_is_room_for(void **state)
-{
-	int calls[LOCKDOWN_CALLS_MAX + 1];
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		calls[i] = SYS_exit_group;
-	calls[LOCKDOWN_CALLS_MAX - 1] = SYS_getppid;
-	assert_int_equal(do_below(calls, LOCKDOWN_CALLS_MAX, get_parent), 42);
-	assert_int_equal(do_below(calls, LOCKDOWN_CALLS_MAX - 1, get_parent), KILLED);
-	assert_int_equal(do_below(calls, LOCKDOWN_CALLS_MAX + 1, get_parent), 1);
-}
-
-/* Numbers that are no call's: a filter takes them as any, and the kernel does nothing. */
-#define NONE_FIRST 600
-
-static unsigned number_to_call;
-
-static void call_the_number(void)
-{
-	(void)syscall((long)number_to_call);
-}
-
-/* However many there are, in whatever order they are listed: each is found, and none between them
- * is. */
-static void of_any_list_every_call_is_found_and_no_other(void **state)
-{
-	static const size_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, LOCKDOWN_CALLS_MAX - 1};
-	int calls[LOCKDOWN_CALLS_MAX];
-
-	(void)state;
-	for (size_t n = 0; n < ARRAY_SIZE(counts); n++) {
-		size_t count = counts[n];
-
-		calls[count] = SYS_exit_group;
-		for (size_t i = 0; i < count; i++)
-			calls[i] = NONE_FIRST + 2 * (int)(i * 5 % (count % 5 ? count : count + 1));
-		for (number_to_call = NONE_FIRST - 1; number_to_call <= NONE_FIRST + 2 * count + 1;
-		     number_to_call++) {
-			bool is_listed = false;
-
-			for (size_t i = 0; i < count; i++)
-				is_listed |= calls[i] == (int)number_to_call;
-			assert_int_equal(do_below(calls, count + 1, call_the_number),
-			                 is_listed ? 42 : KILLED);
-		}
-	}
-}
-
 static void ask_for_priority(int who)
 {
 	(void)syscall(SYS_getpriority, PRIO_PROCESS, who);
@@ -168,28 +125,18 @@ static void ask_for_inits_priority(void)
 	ask_for_priority(1);
 }
 
-/* A check refuses; what it lets pass has to be listed all the same. */
-static void what_passes_a_check_is_looked_for_in_the_list(void **state)
+static void a_call_may_have_certain_arguments_only(void **state)
 {
-	static const struct sock_filter checks[] = {
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpriority, 0, 4),
-		FILTER_LOAD_ARGUMENT(1),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		FILTER_LOAD_NUMBER,
-	};
-	static const int calls[] = {SYS_exit_group, SYS_getpriority};
+	static const struct filters_call any[] = {{"getpriority exit_group"}},
+					 own[] = {{"getpriority", 1, {{1, UINT32_MAX, 0}}},
+	                                          {"exit_group"}};
 
 	(void)state;
-	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 2, ask_for_own_priority),
-	                 42);
-	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 2, ask_for_inits_priority),
-	                 KILLED);
-	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 1, ask_for_own_priority),
-	                 KILLED);
-	assert_int_equal(do_checked(checks, ARRAY_SIZE(checks), calls, 2, get_parent), KILLED);
-	assert_int_equal(do_checked(checks, 0, calls, 2, ask_for_inits_priority), 42);
-	assert_int_equal(do_checked(checks, LOCKDOWN_CHECKS_MAX + 1, calls, 2, do_nothing), 1);
+	assert_int_equal(do_below(own, ARRAY_SIZE(own), ask_for_own_priority), 42);
+	assert_int_equal(do_below(own, ARRAY_SIZE(own), ask_for_inits_priority), KILLED);
+	assert_int_equal(do_below(own + 1, 1, ask_for_own_priority), KILLED);
+	assert_int_equal(do_below(own, ARRAY_SIZE(own), get_parent), KILLED);
+	assert_int_equal(do_below(any, ARRAY_SIZE(any), ask_for_inits_priority), 42);
 }
 
 static void an_id_is_a_number_and_never_roots(void **state)
@@ -220,9 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_process_lives_with_what_is_listed_and_is_killed_for_anything_else),
-		cmocka_unit_test(as_many_calls_are_listed_as_there_is_room_for),
-		cmocka_unit_test(of_any_list_every_call_is_found_and_no_other),
-		cmocka_unit_test(what_passes_a_check_is_looked_for_in_the_list),
+		cmocka_unit_test(a_call_may_have_certain_arguments_only),
 		cmocka_unit_test(an_id_is_a_number_and_never_roots),
 	};
 

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 
 #include "helper/privilege/lockdown.h"
+#include "programs/filters/filters.h"
 #include "workspace/apply/apply.h"
 #include "workspace/diff/protect.h"
 
@@ -29,38 +30,6 @@
  */
 #define RIGHTS_ALL  (LANDLOCK_ACCESS_FS_REFER * 2 - 1)
 #define RIGHTS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-
-/*
- * The calls of workspace/diff, and those that rename, make and remove files, links and directories.
- * Nothing is executed, signalled or connected to. inherit.c sets the group and attributes of staged
- * files. sysinfo(2) is for qsort(3), as in workspace/diff.
- */
-static const int allowed[] = {
-	SYS_openat2,       SYS_openat,
-	SYS_close,         SYS_read,
-	SYS_write,         SYS_writev,
-	SYS_pread64,       SYS_pwrite64,
-	SYS_lseek,         SYS_fstat,
-	SYS_newfstatat,    SYS_getdents64,
-	SYS_readlinkat,    SYS_fcntl,
-	SYS_fgetxattr,     SYS_brk,
-	SYS_mmap,          SYS_munmap,
-	SYS_mremap,        SYS_mprotect,
-	SYS_madvise,       SYS_futex,
-	SYS_getpid,        SYS_getrandom,
-	SYS_clock_gettime, SYS_exit,
-	SYS_exit_group,    SYS_rt_sigprocmask,
-	SYS_rt_sigreturn,  SYS_renameat2,
-	SYS_mkdirat,       SYS_unlinkat,
-	SYS_symlinkat,     SYS_fchmod,
-	SYS_fchmodat,      SYS_fchownat,
-	SYS_ftruncate,     SYS_fsync,
-	SYS_syncfs,        SYS_flock,
-	SYS_geteuid,       SYS_copy_file_range,
-	SYS_sysinfo,       SYS_restart_syscall,
-	SYS_getxattr,      SYS_setxattr,
-	SYS_getegid,       SYS_fstatfs,
-};
 
 /* Without Landlock, only read_open() keeps to the directories. */
 static bool apply_confine_files(const struct apply *apply)
@@ -92,7 +61,7 @@ static bool apply_confine(const struct apply *apply)
 
 	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() &&
 	       lockdown_undumpable() && apply_confine_files(apply) &&
-	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
+	       lockdown_filter(&filters_apply);
 }
 
 /* Parses the number of a descriptor, at least 3. Returns -1 for anything else. */

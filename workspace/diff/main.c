@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 
 #include "helper/privilege/lockdown.h"
+#include "programs/filters/filters.h"
 #include "workspace/diff/diff.h"
 #include "workspace/diff/protect.h"
 #include "workspace/diff/ways.h"
@@ -26,20 +27,6 @@
 /* All rights of Landlock's first version. landlock(7) */
 #define RIGHTS_FIRST (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1)
 #define RIGHTS_READ  (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-
-/*
- * Reading, writing to open descriptors, and memory. No file is made or changed, nothing is
- * executed, signalled or connected to. qsort(3) needs sysinfo(2): before version 2.37, glibc asks
- * for the size of memory before it sorts more than a few elements.
- */
-static const int allowed[] = {
-	SYS_openat2,        SYS_openat,        SYS_close,           SYS_read,       SYS_write,
-	SYS_writev,         SYS_lseek,         SYS_fstat,           SYS_newfstatat, SYS_getdents64,
-	SYS_readlinkat,     SYS_fcntl,         SYS_fgetxattr,       SYS_brk,        SYS_mmap,
-	SYS_munmap,         SYS_mremap,        SYS_mprotect,        SYS_madvise,    SYS_futex,
-	SYS_getpid,         SYS_clock_gettime, SYS_getrandom,       SYS_exit,       SYS_exit_group,
-	SYS_rt_sigprocmask, SYS_rt_sigreturn,  SYS_restart_syscall, SYS_sysinfo,
-};
 
 /* Without Landlock, only read_open() keeps to the directories. */
 static bool diff_confine_files(const struct diff *diff)
@@ -73,8 +60,7 @@ static bool diff_confine(const struct diff *diff)
 		{RLIMIT_FSIZE, 0}};
 
 	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() &&
-	       lockdown_undumpable() && diff_confine_files(diff) &&
-	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
+	       lockdown_undumpable() && diff_confine_files(diff) && lockdown_filter(&filters_diff);
 }
 
 /* Parses the number of a descriptor, at least 3. Returns -1 for anything else. */

@@ -13,13 +13,13 @@
 #include "helper/privilege/lockdown.h"
 #include "programs/decide/decider/ask.h"
 #include "programs/decide/decider/requests.h"
+#include "programs/filters/filters.h"
 
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 /* Exit statuses: the log names the stage that failed by its number. */
 enum stage {
@@ -108,57 +108,6 @@ static bool decider_set_limits(void)
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
-/*
- * Allows the system calls to talk to the client, the monitor and the decoder, and to manage memory.
- * With this filter the decider can open no path, start no process, send no signal and connect no
- * socket, and the only sockets that it can make are those of socketpair(2).
- */
-static bool decider_enter_filter(void)
-{
-	static const int calls[] = {
-		/* packets of the client, the monitor, the decoder and supervisors */
-		SYS_read,
-		SYS_write,
-		SYS_recvmsg,
-		SYS_recvfrom,
-		SYS_sendmsg,
-		SYS_sendto,
-		SYS_close,
-		SYS_ioctl /* connection_check_unread */,
-		/* waiting */
-		SYS_ppoll,
-		SYS_epoll_pwait,
-		SYS_epoll_create1,
-		SYS_epoll_ctl,
-		SYS_clock_gettime,
-		SYS_restart_syscall,
-#ifdef SYS_poll
-		SYS_poll,
-		SYS_epoll_wait,
-#endif
-		SYS_socketpair /* streams_add */,
-		/* memory; qsort_r(3) asks for its size by sysinfo(2) */
-		SYS_brk,
-		SYS_mmap,
-		SYS_munmap,
-		SYS_mremap,
-		SYS_madvise,
-		SYS_sysinfo,
-		/* memfds with lists and printed plans; random ids and challenges */
-		SYS_memfd_create,
-		SYS_pread64,
-		SYS_fcntl /* fd_seal, has_room */,
-		SYS_newfstatat,
-		SYS_getrandom,
-		/* explain_end: how the decoder ended */
-		SYS_pidfd_open,
-		SYS_waitid,
-		LOCKDOWN_END,
-	};
-
-	return lockdown_filter(calls, ARRAY_SIZE(calls));
-}
-
 static void decider_lock_down(int argc, char **argv, struct decoder *decoder,
                               struct policy **ret_policy)
 {
@@ -194,7 +143,7 @@ static void decider_lock_down(int argc, char **argv, struct decoder *decoder,
 	/* Without a policy the decider only tells the client why there is no service. */
 	decider_need(arguments.policy < 0 || image_load(arguments.policy, ret_policy, &error) == 0,
 	             STAGE_POLICY);
-	decider_need(decider_enter_filter(), STAGE_FILTER);
+	decider_need(lockdown_filter(&filters_decider), STAGE_FILTER);
 }
 
 int main(int argc, char **argv)

@@ -12,6 +12,7 @@
 #include "programs/decide/decider/decoder.h"
 #include "helper/privilege/lockdown.h"
 #include "programs/decide/decoder/plan_print.h"
+#include "programs/filters/filters.h"
 #include "protocol/codec.h"
 
 #include <linux/seccomp.h>
@@ -97,21 +98,11 @@ static bool stage_root(const char *empty_dir)
 	return chroot(empty_dir) == 0 && chdir("/") == 0;
 }
 
-/*
- * Allows the same four calls as strict mode, which the kernel refuses (EINVAL) if the process has a
- * filter already.
- */
-static bool decoder_enter_filter(void)
-{
-	static const int calls[] = {SYS_read, SYS_write, SYS_exit, SYS_rt_sigreturn};
-
-	return lockdown_filter(calls, ARRAY_SIZE(calls));
-}
-
+/* The filter is for where the kernel refuses strict mode: the process has a filter already. */
 static bool stage_seccomp(void)
 {
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0 ||
-	       (errno == EINVAL && decoder_enter_filter());
+	       (errno == EINVAL && lockdown_filter(&filters_decoder));
 }
 
 /*

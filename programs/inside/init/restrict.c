@@ -161,6 +161,11 @@ static const struct restrict_rule restrict_rules[] = {
 	{WRITING, SYS_ioctl, EPERM, RESTRICT_UNEQUAL, 1, 0xff00, 'T' << 8},
 };
 
+/*
+ * The filter is written here and not by libseccomp at build time as in programs/filters/, because
+ * the restrictions come with the request. It has inequalities too: for these, libseccomp has no
+ * comparison of 32 bits, and would need a rule for each bit.
+ */
 #define RESTRICT_RULE_LENGTH 8 /* maximum number of instructions */
 
 static void restrict_push(struct sock_fprog *program, struct sock_filter instruction)

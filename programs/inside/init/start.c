@@ -315,7 +315,10 @@ static const struct {
 	{SYS_setfsuid, 1, false}, {SYS_setfsgid, 1, true},   {SYS_setgroups, 0, true},
 };
 
-/* Indexes of the parts of the guard. */
+/*
+ * Indexes of the parts of the guard. The guard is written here and not by libseccomp at build time
+ * as in programs/filters/, because only init knows the ids.
+ */
 enum {
 	GUARD_CALLS = 2,
 	GUARD_USERS = GUARD_CALLS + ARRAY_SIZE(start_guarded) + 1,
