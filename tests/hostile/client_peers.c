@@ -3,16 +3,12 @@
  * A client that misbehaves as a peer: it does not read, does not go on, dies, or comes a thousand
  * times. See test_client.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "tests/support/waiting.h"
 #include "base/clock.h"
 #include "tests/hostile/client.h"
+#include "tests/support/testing.h"
+#include "tests/support/waiting.h"
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -25,12 +21,11 @@
 
 /* --- clients that misbehave as peers --- */
 
-static void a_client_that_never_reads_is_given_up_on(void **state)
+TEST(a_client_that_never_reads_is_given_up_on)
 {
 	struct wire deaf = wire_connect();
 	int r = 0;
 
-	(void)state;
 	/* each is refused; when the answers fill the socket, the helper hangs up rather than wait
 	 */
 	wire_prepare_good(&deaf);
@@ -42,13 +37,12 @@ static void a_client_that_never_reads_is_given_up_on(void **state)
 	wire_close(&deaf);
 }
 
-static void a_client_that_stops_half_way_holds_up_nobody(void **state)
+TEST(a_client_that_stops_half_way_holds_up_nobody)
 {
 	struct wire silent[5], half[5], holding[5]; /* a user has so many that were granted nothing:
 	                                               UNPROVEN_PER_USER_MAX in listener.c */
 	int channels[5];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
 		silent[i] = wire_connect();
 		half[i] = wire_connect();
@@ -83,14 +77,13 @@ static void allow_many_descriptors(void)
 	assert_true(limit.rlim_cur >= 1200);
 }
 
-static void a_thousand_connections_at_once_harm_nobody(void **state)
+TEST(a_thousand_connections_at_once_harm_nobody)
 {
 	static struct wire wires[1000];
 	struct wire before = wire_connect();
 	const uint64_t began_ms = clock_now_ms();
 	size_t served = 0, refused = 0, seconds;
 
-	(void)state;
 	wire_expect_serving_here(&before);
 	allow_many_descriptors();
 	for (size_t i = 0; i < ARRAY_SIZE(wires); i++) {
@@ -139,12 +132,11 @@ static void close_all(struct wire *wires, size_t count)
 		wire_close(&wires[i]);
 }
 
-static void a_user_has_no_more_than_256_connections(void **state)
+TEST(a_user_has_no_more_than_256_connections)
 {
 	static struct wire wires[300];
 	size_t served = take_all_connections(wires, ARRAY_SIZE(wires));
 
-	(void)state;
 	assert_int_equal(wire_message.body.error.code, YETT_E_RESOURCE_LIMIT);
 	wire_expect_text("this user has as many connections as one may have");
 	assert_in_range(served, 200, 256);
@@ -211,12 +203,11 @@ static void expect_hang_up(int fd)
 	assert_int_equal(poll(&wait, 1, waiting_deadline_ms()), 1);
 }
 
-static void what_lingers_does_not_keep_a_sandbox_alive(void **state)
+TEST(what_lingers_does_not_keep_a_sandbox_alive)
 {
 	struct wire wire = wire_connect();
 	int lingering, peer, channel;
 
-	(void)state;
 	wire_prepare_good(&wire);
 	wire_send(&wire);
 	channel = wire_expect_created(&wire);
@@ -238,12 +229,11 @@ static void what_lingers_does_not_keep_a_sandbox_alive(void **state)
 	close(peer);
 }
 
-static void what_lingers_does_not_hold_up_the_connection(void **state)
+TEST(what_lingers_does_not_hold_up_the_connection)
 {
 	struct wire wire = wire_connect();
 	int lingering, peer;
 
-	(void)state;
 	(void)wire_create("default");
 	wire_add_share("/data", 0, SHARE_RO);
 	wire_encode(&wire);
@@ -262,13 +252,12 @@ static void what_lingers_does_not_hold_up_the_connection(void **state)
 }
 
 /* Of connections that are turned away somebody else closes what they brought, too. */
-static void what_lingers_does_not_hold_up_who_turns_away(void **state)
+TEST(what_lingers_does_not_hold_up_who_turns_away)
 {
 	static struct wire held[300], wires[60];
 	int lingering, peers[ARRAY_SIZE(wires)];
 	size_t turned_away = 0, served = take_all_connections(held, ARRAY_SIZE(held));
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wires); i++) {
 		struct sockaddr_un address = {.sun_family = AF_UNIX};
 
@@ -303,14 +292,13 @@ static void what_lingers_does_not_hold_up_who_turns_away(void **state)
 }
 
 /* So many requests in flight on one connection, none of them waited for. */
-static void a_client_that_does_not_wait_is_served_in_full(void **state)
+TEST(a_client_that_does_not_wait_is_served_in_full)
 {
 	enum { REQUESTS = 20 };
 	struct wire wire = wire_connect();
 	int channels[REQUESTS];
 	unsigned created = 0, ended = 0;
 
-	(void)state;
 	for (int i = 0; i < REQUESTS; i++) {
 		wire_prepare_good(&wire);
 		wire_send(&wire);
@@ -384,9 +372,8 @@ static void __attribute__((noreturn)) die_at(enum dying point)
 	_exit(1);
 }
 
-static void a_client_may_die_at_any_point(void **state)
+TEST(a_client_may_die_at_any_point)
 {
-	(void)state;
 	for (int round = 0; round < 10; round++)
 		for (enum dying point = 0; point < DIE_POINTS; point++) {
 			pid_t child = fork();
@@ -401,15 +388,8 @@ static void a_client_may_die_at_any_point(void **state)
 	wire_expect_serving();
 }
 
-const struct CMUnitTest client_peers[] = {
-	cmocka_unit_test(a_client_that_never_reads_is_given_up_on),
-	cmocka_unit_test(a_client_that_stops_half_way_holds_up_nobody),
-	cmocka_unit_test(a_thousand_connections_at_once_harm_nobody),
-	cmocka_unit_test(a_user_has_no_more_than_256_connections),
-	cmocka_unit_test(what_lingers_does_not_keep_a_sandbox_alive),
-	cmocka_unit_test(what_lingers_does_not_hold_up_the_connection),
-	cmocka_unit_test(what_lingers_does_not_hold_up_who_turns_away),
-	cmocka_unit_test(a_client_that_does_not_wait_is_served_in_full),
-	cmocka_unit_test(a_client_may_die_at_any_point),
-};
-const size_t client_peers_count = ARRAY_SIZE(client_peers);
+const struct CMUnitTest *client_peers(size_t *ret_count)
+{
+	*ret_count = testing_count;
+	return testing_tests;
+}

@@ -2,14 +2,10 @@
 /*
  * A client that lies about what it shares, and about where. See test_client.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/hostile/client.h"
+#include "tests/support/testing.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -25,13 +21,12 @@
 
 /* --- descriptors --- */
 
-static void a_wrong_number_of_descriptors_is_refused(void **state)
+TEST(a_wrong_number_of_descriptors_is_refused)
 {
 	struct wire wire = wire_connect();
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC),
 	    home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	(void)state;
 	/* the packet says one number, and another comes */
 	for (size_t stated = 0; stated < 4; stated++)
 		for (size_t sent = 0; sent < 4; sent++) {
@@ -87,13 +82,12 @@ static void a_wrong_number_of_descriptors_is_refused(void **state)
 
 /* unix(7): SCM_MAX_FD is 253, so that nobody can send 300; what goes beyond our 128 is refused and
  * closed. */
-static void too_many_descriptors_are_refused_and_do_not_pile_up(void **state)
+TEST(too_many_descriptors_are_refused_and_do_not_pile_up)
 {
 	struct wire wire = wire_connect();
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC),
 	    home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	(void)state;
 	wire_prepare_good(&wire);
 	wire_set_fds(null, 300);
 	assert_int_equal(wire_try_send(&wire, 0), -EINVAL);
@@ -165,7 +159,7 @@ static int cgroup_fd(void)
 	return fd >= 0 ? fd : open("/sys/fs/cgroup", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static void what_is_no_file_of_the_callers_is_not_shared(void **state)
+TEST(what_is_no_file_of_the_callers_is_not_shared)
 {
 	static const char no_file[] = "is neither a directory nor a regular file";
 	const struct {
@@ -212,7 +206,6 @@ static void what_is_no_file_of_the_callers_is_not_shared(void **state)
 	};
 	struct wire wire = wire_connect();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (cases[i].fd < 0)
 			fail_msg("%s cannot be opened here", cases[i].name);
@@ -229,7 +222,7 @@ static void what_is_no_file_of_the_callers_is_not_shared(void **state)
 }
 
 /* A client that is not libyett, which would not ask. */
-static void layers_of_others_are_refused(void **state)
+TEST(layers_of_others_are_refused)
 {
 	static const struct {
 		const char *source, *store, *text;
@@ -239,7 +232,6 @@ static void layers_of_others_are_refused(void **state)
 	              "the store for /data is no directory that belongs to the caller"}};
 	struct wire wire = wire_connect();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const int fds[] = {wire_open_directory(cases[i].source),
 		                   wire_open_directory(cases[i].store)};
@@ -276,13 +268,12 @@ static void try_narrow(int fd, enum share_mode mode, enum yett_code code, const 
 	wire_close(&wire);
 }
 
-static void only_what_lies_in_an_allowed_directory_is_shared(void **state)
+TEST(only_what_lies_in_an_allowed_directory_is_shared)
 {
 	const char *allowed = getenv("YETT_TEST_ALLOWED");
 	char path[4096];
 	int fd = wire_open_directory(allowed);
 
-	(void)state;
 	try_narrow(fd, SHARE_RO, 0, NULL);
 	try_narrow(fd, SHARE_RW, YETT_E_PERMISSION_DENIED, "does not allow the writable share");
 	close(fd);
@@ -306,12 +297,11 @@ static void only_what_lies_in_an_allowed_directory_is_shared(void **state)
 }
 
 /* The name that a descriptor shows is that of when it was opened; it is the place that counts. */
-static void a_directory_that_was_moved_out_is_not_shared(void **state)
+TEST(a_directory_that_was_moved_out_is_not_shared)
 {
 	char inside[4096], outside[4096];
 	int fd;
 
-	(void)state;
 	(void)snprintf(inside, sizeof inside, "%s/shared/mine",
 	               getenv("YETT_TEST_ALLOWED")); /* ours to write */
 	(void)snprintf(outside, sizeof outside, "%s/mine", getenv("YETT_TEST_ELSEWHERE"));
@@ -343,7 +333,7 @@ static int bind_socket(const char *directory, const char *name, char path[static
 
 /* $YETT_TEST_SOCKETS is where the policy names one socket, and the user may make any: there it can
  * be moved to and from that name. */
-static void a_socket_is_shared_by_its_name_and_as_nothing_else(void **state)
+TEST(a_socket_is_shared_by_its_name_and_as_nothing_else)
 {
 	const char *directory = getenv("YETT_TEST_SOCKETS");
 	char named[4096], other[4096], link[4096];
@@ -368,7 +358,6 @@ static void a_socket_is_shared_by_its_name_and_as_nothing_else(void **state)
 	         "does not let this user share that socket"},
 	};
 
-	(void)state;
 	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), errno);
 	fd = open(named, O_PATH | O_CLOEXEC);
 	try_narrow(fd, SHARE_SOCKET, 0, NULL); /* what is refused below is refused for what it is */
@@ -504,7 +493,7 @@ static int receive_fd(int socket)
  * The client itself is not confined; a child of it is in the other namespace and hands it
  * descriptors. That the lie works by name is shown first.
  */
-static void a_share_from_another_mount_namespace_is_refused(void **state)
+TEST(a_share_from_another_mount_namespace_is_refused)
 {
 	const char *allowed = getenv("YETT_TEST_ALLOWED");
 	char link[64], name[4096];
@@ -513,7 +502,6 @@ static void a_share_from_another_mount_namespace_is_refused(void **state)
 	ssize_t n;
 	pid_t child;
 
-	(void)state;
 	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), errno);
 	assert_true(mkdir("secret", 0700) == 0 || errno == EEXIST);
 	child = fork();
@@ -547,7 +535,7 @@ static void a_share_from_another_mount_namespace_is_refused(void **state)
 
 /* The name is all that the policy knows of a socket, so here the lie is right in all that the
  * policy compares. */
-static void a_socket_from_another_mount_namespace_is_refused(void **state)
+TEST(a_socket_from_another_mount_namespace_is_refused)
 {
 	const char *directory = getenv("YETT_TEST_SOCKETS");
 	char named[4096], other[4096], link[64], name[4096];
@@ -555,7 +543,6 @@ static void a_socket_from_another_mount_namespace_is_refused(void **state)
 		     second = bind_socket(directory, "other", other);
 	pid_t child;
 
-	(void)state;
 	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), errno);
 	child = fork();
 	assert_return_code(child, errno);
@@ -590,7 +577,7 @@ static void a_socket_from_another_mount_namespace_is_refused(void **state)
 
 /* --- targets --- */
 
-static void targets_that_lead_elsewhere_are_refused(void **state)
+TEST(targets_that_lead_elsewhere_are_refused)
 {
 	static const char *const targets[] = {
 		"",
@@ -630,7 +617,6 @@ static void targets_that_lead_elsewhere_are_refused(void **state)
 	struct wire wire = wire_connect();
 	int home = wire_open_directory(".");
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
 		struct message_create *create = wire_create("default");
 
@@ -647,13 +633,12 @@ static void targets_that_lead_elsewhere_are_refused(void **state)
 	wire_close(&wire);
 }
 
-static void shares_that_contradict_each_other_are_refused(void **state)
+TEST(shares_that_contradict_each_other_are_refused)
 {
 	struct message_create *create = &wire_message.body.create;
 	struct wire wire = wire_connect();
 	int home = wire_open_directory("."), fds[] = {home, home};
 
-	(void)state;
 	(void)wire_create("default");
 	wire_add_share("/data", 0, SHARE_RO);
 	wire_add_share("/data", 1, SHARE_RW);
@@ -686,7 +671,7 @@ static void shares_that_contradict_each_other_are_refused(void **state)
 }
 
 /* Root resolves these in a tree that the user made. */
-static void a_target_through_a_symbolic_link_of_a_share_is_refused(void **state)
+TEST(a_target_through_a_symbolic_link_of_a_share_is_refused)
 {
 	static const struct {
 		const char *target, *text;
@@ -705,7 +690,6 @@ static void a_target_through_a_symbolic_link_of_a_share_is_refused(void **state)
 	struct wire wire = wire_connect();
 	int tree, home = wire_open_directory(".");
 
-	(void)state;
 	assert_return_code(mkdir("tree", 0755), errno);
 	assert_return_code(symlink("/etc", "tree/away"), errno);
 	assert_return_code(symlink("../../../../tmp", "tree/up"), errno);
@@ -728,14 +712,13 @@ static void a_target_through_a_symbolic_link_of_a_share_is_refused(void **state)
 	wire_close(&wire);
 }
 
-static void as_many_mounts_as_there_may_be_work(void **state)
+TEST(as_many_mounts_as_there_may_be_work)
 {
 	struct wire wire = wire_connect();
 	struct message_create *create = wire_create("default");
 	int home = wire_open_directory(".");
 	char target[32];
 
-	(void)state;
 	for (unsigned i = 0; i < MESSAGE_SHARES_MAX; i++) {
 		(void)snprintf(target, sizeof target, "/many/%u", i);
 		wire_add_share(target, i, i % 2);
@@ -755,19 +738,8 @@ static void as_many_mounts_as_there_may_be_work(void **state)
 	wire_close(&wire);
 }
 
-const struct CMUnitTest client_shares[] = {
-	cmocka_unit_test(a_wrong_number_of_descriptors_is_refused),
-	cmocka_unit_test(too_many_descriptors_are_refused_and_do_not_pile_up),
-	cmocka_unit_test(what_is_no_file_of_the_callers_is_not_shared),
-	cmocka_unit_test(layers_of_others_are_refused),
-	cmocka_unit_test(only_what_lies_in_an_allowed_directory_is_shared),
-	cmocka_unit_test(a_directory_that_was_moved_out_is_not_shared),
-	cmocka_unit_test(a_share_from_another_mount_namespace_is_refused),
-	cmocka_unit_test(a_socket_is_shared_by_its_name_and_as_nothing_else),
-	cmocka_unit_test(a_socket_from_another_mount_namespace_is_refused),
-	cmocka_unit_test(targets_that_lead_elsewhere_are_refused),
-	cmocka_unit_test(shares_that_contradict_each_other_are_refused),
-	cmocka_unit_test(a_target_through_a_symbolic_link_of_a_share_is_refused),
-	cmocka_unit_test(as_many_mounts_as_there_may_be_work),
-};
-const size_t client_shares_count = ARRAY_SIZE(client_shares);
+const struct CMUnitTest *client_shares(size_t *ret_count)
+{
+	*ret_count = testing_count;
+	return testing_tests;
+}

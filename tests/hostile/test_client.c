@@ -6,15 +6,11 @@
  * request is served, here and elsewhere. Started by test_client.py, which makes the service;
  * YETT_SOCKET, YETT_TEST_SEED, YETT_TEST_VECTORS.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/hostile/client.h"
 #include "tests/hostile/vectors.h"
+#include "tests/support/testing.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,12 +20,11 @@ static struct vector *vectors;
 
 /* --- order, connection and key --- */
 
-static void a_replayed_request_is_refused(void **state)
+TEST(a_replayed_request_is_refused)
 {
 	struct wire wire = wire_connect();
 	int channel;
 
-	(void)state;
 	wire_prepare_good(&wire);
 	wire_send(&wire);
 	channel = wire_expect_created(&wire);
@@ -42,11 +37,10 @@ static void a_replayed_request_is_refused(void **state)
 	wire_close(&wire);
 }
 
-static void a_refused_request_is_not_accepted_later(void **state)
+TEST(a_refused_request_is_not_accepted_later)
 {
 	struct wire wire = wire_connect();
 
-	(void)state;
 	(void)wire_create("no-such-profile");
 	wire_encode(&wire);
 	wire_seal(&wire);
@@ -57,12 +51,11 @@ static void a_refused_request_is_not_accepted_later(void **state)
 	wire_close(&wire);
 }
 
-static void a_reordered_request_is_refused(void **state)
+TEST(a_reordered_request_is_refused)
 {
 	static const uint64_t numbers[] = {0, 2, 3, UINT64_MAX};
 	struct wire wire = wire_connect();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		wire.sequence = numbers[i] - 1;
 		wire_prepare_good(&wire);
@@ -75,11 +68,10 @@ static void a_reordered_request_is_refused(void **state)
 	wire_close(&wire);
 }
 
-static void a_request_for_another_connection_is_refused(void **state)
+TEST(a_request_for_another_connection_is_refused)
 {
 	struct wire mine = wire_connect(), other = wire_connect();
 
-	(void)state;
 	wire_prepare_good(&other);
 	wire_send(&mine);
 	wire_expect_error(&mine, 1, YETT_E_BAD_SIGNATURE, YETT_R_OTHER_CONNECTION);
@@ -95,12 +87,11 @@ static void a_request_for_another_connection_is_refused(void **state)
 	wire_close(&other);
 }
 
-static void a_key_that_is_not_enrolled_is_refused(void **state)
+TEST(a_key_that_is_not_enrolled_is_refused)
 {
 	uint8_t public_key[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES];
 	struct wire wire = wire_connect();
 
-	(void)state;
 	(void)crypto_sign_keypair(public_key, secret);
 	wire_prepare_good(&wire);
 	memcpy(wire_packet.envelope.key, public_key, sizeof public_key);
@@ -118,7 +109,7 @@ static void a_key_that_is_not_enrolled_is_refused(void **state)
 
 /* Points of small order, with which a signature can be made that fits many messages. RFC 8032, 8.4;
  * libsodium refuses them. */
-static void a_weak_key_is_refused(void **state)
+TEST(a_weak_key_is_refused)
 {
 	static const uint8_t weak[][32] = {
 		{0},
@@ -129,7 +120,6 @@ static void a_weak_key_is_refused(void **state)
 	};
 	struct wire wire = wire_connect();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(weak); i++) {
 		wire_prepare_good(&wire);
 		memcpy(wire_packet.envelope.key, weak[i], sizeof weak[i]);
@@ -143,12 +133,11 @@ static void a_weak_key_is_refused(void **state)
 }
 
 /* Every byte behind the header, one after another: tag, key, signature, body. */
-static void a_changed_byte_is_noticed(void **state)
+TEST(a_changed_byte_is_noticed)
 {
 	const size_t tag = ENVELOPE_HEADER_SIZE, key = tag + ENVELOPE_TAG_SIZE;
 	struct wire wire = wire_connect();
 
-	(void)state;
 	wire.sequence = 0;
 	wire_prepare_good(&wire);
 	for (size_t at = tag; at < wire_packet.length; at++) {
@@ -170,12 +159,11 @@ static void a_changed_byte_is_noticed(void **state)
 
 /* --- packets --- */
 
-static void a_request_cut_anywhere_is_refused(void **state)
+TEST(a_request_cut_anywhere_is_refused)
 {
 	struct wire wire = wire_connect();
 	size_t whole;
 
-	(void)state;
 	wire_prepare_good(&wire);
 	whole = wire_packet.length;
 	for (wire_packet.length = 1; wire_packet.length < whole; wire_packet.length++) {
@@ -187,11 +175,10 @@ static void a_request_cut_anywhere_is_refused(void **state)
 	wire_close(&wire);
 }
 
-static void a_request_with_something_behind_it_is_refused(void **state)
+TEST(a_request_with_something_behind_it_is_refused)
 {
 	struct wire wire = wire_connect();
 
-	(void)state;
 	wire_prepare_good(&wire);
 	wire_packet.bytes[wire_packet.length++] = 0;
 	wire_send(&wire);
@@ -208,14 +195,13 @@ static void a_request_with_something_behind_it_is_refused(void **state)
 	wire_close(&wire);
 }
 
-static void kinds_that_are_not_for_the_helper_are_refused(void **state)
+TEST(kinds_that_are_not_for_the_helper_are_refused)
 {
 #define X(name, number, body) number,
 	static const uint16_t kinds[] = {MESSAGE_KINDS(X)};
 #undef X
 	struct wire wire = wire_connect();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (kinds[i] == MESSAGE_CREATE || kinds[i] == MESSAGE_MANAGE ||
 		    kinds[i] == MESSAGE_RELAY || kinds[i] == MESSAGE_MOUNT)
@@ -232,13 +218,12 @@ static void kinds_that_are_not_for_the_helper_are_refused(void **state)
 	wire_close(&wire);
 }
 
-static void a_create_without_a_signature_is_refused(void **state)
+TEST(a_create_without_a_signature_is_refused)
 {
 	static uint8_t body[512];
 	struct wire wire = wire_connect();
 	struct envelope *envelope = &wire_packet.envelope;
 
-	(void)state;
 	wire_prepare_good(&wire);
 	memmove(wire_packet.bytes + ENVELOPE_HEADER_SIZE,
 	        wire_packet.bytes + envelope_size(MESSAGE_CREATE), wire_packet.body_length);
@@ -258,11 +243,10 @@ static void a_create_without_a_signature_is_refused(void **state)
 	wire_close(&wire);
 }
 
-static void a_packet_beyond_64_KiB_is_refused(void **state)
+TEST(a_packet_beyond_64_KiB_is_refused)
 {
 	struct wire wire = wire_connect();
 
-	(void)state;
 	for (size_t extra = 1; extra <= MESSAGE_PACKET_MAX; extra += MESSAGE_PACKET_MAX - 1) {
 		wire_prepare_good(&wire);
 		wire_packet.length = MESSAGE_PACKET_MAX + extra;
@@ -280,11 +264,10 @@ static void a_packet_beyond_64_KiB_is_refused(void **state)
 	wire_close(&wire);
 }
 
-static void an_empty_packet_ends_only_its_connection(void **state)
+TEST(an_empty_packet_ends_only_its_connection)
 {
 	struct wire wire = wire_connect();
 
-	(void)state;
 	assert_return_code(send(wire.socket, "", 0, MSG_NOSIGNAL), errno);
 	wire_expect_end(&wire);
 	wire_close(&wire);
@@ -338,22 +321,6 @@ static void a_vector_is_refused(void **state)
 	wire_close(&wire);
 }
 
-static const struct CMUnitTest client_packets[] = {
-	cmocka_unit_test(a_replayed_request_is_refused),
-	cmocka_unit_test(a_refused_request_is_not_accepted_later),
-	cmocka_unit_test(a_reordered_request_is_refused),
-	cmocka_unit_test(a_request_for_another_connection_is_refused),
-	cmocka_unit_test(a_key_that_is_not_enrolled_is_refused),
-	cmocka_unit_test(a_weak_key_is_refused),
-	cmocka_unit_test(a_changed_byte_is_noticed),
-	cmocka_unit_test(a_request_cut_anywhere_is_refused),
-	cmocka_unit_test(a_request_with_something_behind_it_is_refused),
-	cmocka_unit_test(kinds_that_are_not_for_the_helper_are_refused),
-	cmocka_unit_test(a_create_without_a_signature_is_refused),
-	cmocka_unit_test(a_packet_beyond_64_KiB_is_refused),
-	cmocka_unit_test(an_empty_packet_ends_only_its_connection),
-};
-
 static void print_key(void)
 {
 	char text[sodium_base64_ENCODED_LEN(sizeof wire_public, sodium_base64_VARIANT_ORIGINAL)];
@@ -365,25 +332,25 @@ static void print_key(void)
 
 int main(int argc, char **argv)
 {
+	const struct CMUnitTest *shares, *peers;
 	struct CMUnitTest *all;
-	size_t count, used = 0;
+	size_t shares_count, peers_count, count, used = testing_count;
 
 	wire_load_key();
 	if (argc == 2 && strcmp(argv[1], "--key") == 0)
 		return print_key(), 0;
+	shares = client_shares(&shares_count);
+	peers = client_peers(&peers_count);
 	count = vectors_read(getenv("YETT_TEST_VECTORS"), &vectors);
-	all = calloc(ARRAY_SIZE(client_packets) + client_shares_count + client_peers_count + count,
-	             sizeof *all);
+	all = calloc(testing_count + shares_count + count + peers_count, sizeof *all);
 	if (!all || count < 60)
 		return 1;
-	for (size_t i = 0; i < ARRAY_SIZE(client_packets); i++)
-		all[used++] = client_packets[i];
-	for (size_t i = 0; i < client_shares_count; i++)
-		all[used++] = client_shares[i];
+	memcpy(all, testing_tests, testing_count * sizeof *all);
+	memcpy(all + used, shares, shares_count * sizeof *all);
+	used += shares_count;
 	for (size_t i = 0; i < count; i++)
 		all[used++] = (struct CMUnitTest){vectors[i].name, a_vector_is_refused, NULL, NULL,
 		                                  &vectors[i]};
-	for (size_t i = 0; i < client_peers_count; i++)
-		all[used++] = client_peers[i];
-	return _cmocka_run_group_tests("hostile-client", all, used, NULL, NULL);
+	memcpy(all + used, peers, peers_count * sizeof *all);
+	return _cmocka_run_group_tests("hostile-client", all, used + peers_count, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  * which does what they say.
  */
 #include "tests/support/library.h"
+#include "tests/support/testing.h"
 #include "tests/support/waiting.h"
 
 #include <dirent.h>
@@ -81,11 +82,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void only_a_file_open_as_asked_is_handed_out(void **state)
+#define WITH_FIXTURE(test) TEST_OF(test, struct fixture *f, set_up, tear_down)
+
+WITH_FIXTURE(only_a_file_open_as_asked_is_handed_out)
 {
 	static const char *const lies[] = {"fifo",    "pipe",   "device", "directory",  "path",
 	                                   "symlink", "socket", "proc",   "write-only", "append"};
-	struct fixture *f = *state;
 	char path[64];
 	size_t before;
 	int fd = -1;
@@ -108,11 +110,10 @@ static void only_a_file_open_as_asked_is_handed_out(void **state)
 	assert_int_equal(descriptors(), before);
 }
 
-static void only_a_unix_socket_that_listens_is_accepted_from(void **state)
+WITH_FIXTURE(only_a_unix_socket_that_listens_is_accepted_from)
 {
 	static const char *const lies[] = {"fifo", "pipe",   "device",      "directory",
 	                                   "path", "socket", "listens-tcp", "listens-packets"};
-	struct fixture *f = *state;
 	char path[64];
 	int fd = -1;
 
@@ -128,9 +129,8 @@ static void only_a_unix_socket_that_listens_is_accepted_from(void **state)
 	assert_int_equal(fd, -1);
 }
 
-static void what_is_no_answer_is_refused(void **state)
+WITH_FIXTURE(what_is_no_answer_is_refused)
 {
-	struct fixture *f = *state;
 	int fd = -1;
 
 	assert_refused(yett_file_open(f->sandbox, "/tmp/bytes", YETT_OPEN_READ, 0, &fd, &error),
@@ -153,9 +153,8 @@ static int count(const struct yett_file_info *info, void *data)
 	return 0;
 }
 
-static void a_list_that_lies_or_never_ends_is_ended(void **state)
+WITH_FIXTURE(a_list_that_lies_or_never_ends_is_ended)
 {
-	struct fixture *f = *state;
 	size_t told = 0;
 
 	assert_refused(yett_file_list(f->sandbox, "/tmp/endless", 100000, count, &told, &error),
@@ -199,7 +198,7 @@ static void tar_does_it(struct fixture *f, const char *archive)
 	      f->fake, archive);
 }
 
-static void nothing_is_written_outside_of_where_a_copy_goes(void **state)
+WITH_FIXTURE(nothing_is_written_outside_of_where_a_copy_goes)
 {
 	/* whether the copy as a whole is refused, or only the one entry */
 	static const struct {
@@ -215,7 +214,6 @@ static void nothing_is_written_outside_of_where_a_copy_goes(void **state)
 		{"hard-link", YETT_E_PROTOCOL},
 		{"hard-link-through-link", YETT_E_FILE_OPERATION_FAILED},
 	};
-	struct fixture *f = *state;
 	char path[64], to[128];
 
 	for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++) {
@@ -255,9 +253,8 @@ static void nothing_is_written_outside_of_where_a_copy_goes(void **state)
 	               YETT_E_PROTOCOL, "no archive");
 }
 
-static void set_id_bits_and_devices_stay_behind(void **state)
+WITH_FIXTURE(set_id_bits_and_devices_stay_behind)
 {
-	struct fixture *f = *state;
 	char to[128];
 
 	shell(f,
@@ -273,12 +270,11 @@ static void set_id_bits_and_devices_stay_behind(void **state)
 	      "test \"$(cat root/after)\" = hostile && ! test -e root/null && ! test -e root/disk && ! test -e root/fifo");
 }
 
-static void a_copy_that_never_ends_is_ended(void **state)
+WITH_FIXTURE(a_copy_that_never_ends_is_ended)
 {
 	const struct yett_copy_options few = {.size = sizeof few, .entries_max = 2000},
 				       small = {.size = sizeof small, .bytes_max = 10000000},
 				       soon = {.size = sizeof soon, .timeout_ms = 500};
-	struct fixture *f = *state;
 	char to[128];
 
 	(void)snprintf(to, sizeof to, "%s/root", f->folder);
@@ -299,9 +295,8 @@ static void a_copy_that_never_ends_is_ended(void **state)
 	               YETT_E_FILE_OPERATION_FAILED, "without an answer");
 }
 
-static void what_is_no_archive_is_refused(void **state)
+WITH_FIXTURE(what_is_no_archive_is_refused)
 {
-	struct fixture *f = *state;
 	size_t before;
 	char to[128];
 
@@ -347,9 +342,8 @@ static void end(struct yett_command *command)
 	"for p in /proc/[0-9]*; do read c < $p/comm && test \"$c\" = yett-files && " what \
 	"; done 2>/dev/null"
 
-static void a_command_that_ends_yett_files_ends_that_operation_only(void **state)
+WITH_FIXTURE(a_command_that_ends_yett_files_ends_that_operation_only)
 {
-	struct fixture *f = *state;
 	struct yett_command *command =
 		start(f, "while :; do " FOR_EACH_WORKER("kill -9 ${p#/proc/}") "; done");
 	struct yett_copy_result *result = NULL;
@@ -397,9 +391,8 @@ static int look_into_it(const struct yett_file_info *info, void *data)
 	return 1;
 }
 
-static void no_command_can_look_into_yett_files(void **state)
+WITH_FIXTURE(no_command_can_look_into_yett_files)
 {
-	struct fixture *f = *state;
 	struct yett_command *command = start(
 		f,
 		"cd /tmp && mkdir l && cd l && n=$(head -c 240 /dev/zero | tr '\\0' n) && seq 3000 | sed s/^/$n/ | xargs touch");
@@ -412,9 +405,8 @@ static void no_command_can_look_into_yett_files(void **state)
 	yett_free(looked);
 }
 
-static void files_that_change_while_they_are_copied_harm_nobody(void **state)
+WITH_FIXTURE(files_that_change_while_they_are_copied_harm_nobody)
 {
-	struct fixture *f = *state;
 	struct yett_command *command = start(
 		f,
 		"mkdir /tmp/s && cd /tmp/s && mkdir d && while :; do for i in 1 2 3 4; do"
@@ -443,21 +435,6 @@ static void files_that_change_while_they_are_copied_harm_nobody(void **state)
 
 int main(void)
 {
-#define WITH_LIAR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		WITH_LIAR(only_a_file_open_as_asked_is_handed_out),
-		WITH_LIAR(only_a_unix_socket_that_listens_is_accepted_from),
-		WITH_LIAR(what_is_no_answer_is_refused),
-		WITH_LIAR(a_list_that_lies_or_never_ends_is_ended),
-		WITH_LIAR(nothing_is_written_outside_of_where_a_copy_goes),
-		WITH_LIAR(set_id_bits_and_devices_stay_behind),
-		WITH_LIAR(a_copy_that_never_ends_is_ended),
-		WITH_LIAR(what_is_no_archive_is_refused),
-		WITH_LIAR(a_command_that_ends_yett_files_ends_that_operation_only),
-		WITH_LIAR(no_command_can_look_into_yett_files),
-		WITH_LIAR(files_that_change_while_they_are_copied_harm_nobody),
-	};
-
 	umask(022);
-	return cmocka_run_group_tests_name("files", tests, NULL, NULL);
+	return testing_run("files", NULL, NULL);
 }

@@ -4,15 +4,10 @@
  * that anybody may change, so that nothing else is in an attack's way: with the layer left out each
  * of them works. As root.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/init_sandbox.h"
+#include "tests/support/testing.h"
 
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -100,6 +95,17 @@ static int remove_folder(void **state)
 	(void)state;
 	(void)snprintf(command, sizeof command, "rm -rf %s", folder);
 	return system(command);
+}
+
+static int remove_mount(void **state)
+{
+	char path[128];
+
+	in_folder("w/sub", path);
+	(void)umount2(path, MNT_DETACH);
+	in_folder("w/socket", path);
+	(void)umount2(path, MNT_DETACH);
+	return remove_folder(state);
 }
 
 /* As before the first attack. Not in /tmp, which every sandbox may write to. */
@@ -234,12 +240,11 @@ static bool works(char *script, bool with_landlock)
 	return status == 0;
 }
 
-static void it_alone_stops_what_works_without_it(void **state)
+TEST_WITH(it_alone_stops_what_works_without_it, make_folder, remove_folder)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	bool is_whole = true;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(attacks); i++) {
 		if (!works(attacks[i].script, false))
 			fail_msg("%s: does not work without Landlock, so this shows nothing",
@@ -254,13 +259,12 @@ static void it_alone_stops_what_works_without_it(void **state)
 	}
 }
 
-static void a_named_socket_leads_to_nobody_outside_from_version_9_on(void **state)
+TEST_WITH(a_named_socket_leads_to_nobody_outside_from_version_9_on, make_folder, remove_folder)
 {
 	static char script[] = PYTHON(
 		"import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"D\"] + \"/w/socket\")");
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
-	(void)state;
 	assert_true(works(script, false));
 	assert_int_equal(works(script, true), abi < 9);
 	if (abi < 9) {
@@ -286,12 +290,12 @@ static struct sandbox *start_nested(const char *layers_off)
 	return start_cut(0);
 }
 
-static void what_is_read_only_in_something_writable_has_a_mount_that_says_so(void **state)
+TEST_WITH(what_is_read_only_in_something_writable_has_a_mount_that_says_so, make_folder,
+          remove_mount)
 {
 	struct sandbox *sandbox;
 	char path[128];
 
-	(void)state;
 	/* Landlock alone does not keep it: its rights add up. */
 	sandbox = start_nested("YETT_TEST_LAYERS_OFF=read-only-mounts");
 	assert_int_equal(sandbox->report.error, 0);
@@ -324,13 +328,13 @@ static struct sandbox *start_with_socket(const char *path)
 
 /* From version 9 on it takes a rule of its own, as the test above shows. Of no version is its file
  * anybody's to change. */
-static void a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only(void **state)
+TEST_WITH(a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only, make_folder,
+          remove_mount)
 {
 	int listening = listen_on_named_socket();
 	struct sandbox *sandbox;
 	char path[128];
 
-	(void)state;
 	in_folder("w/socket", path);
 	sandbox = start_with_socket(path);
 	assert_int_equal(sandbox->report.error, EPERM);
@@ -354,18 +358,7 @@ static void a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only(v
 	close(listening);
 }
 
-static int remove_mount(void **state)
-{
-	char path[128];
-
-	in_folder("w/sub", path);
-	(void)umount2(path, MNT_DETACH);
-	in_folder("w/socket", path);
-	(void)umount2(path, MNT_DETACH);
-	return remove_folder(state);
-}
-
-static void what_the_plan_gives_works(void **state)
+TEST_WITH(what_the_plan_gives_works, make_folder, remove_folder)
 {
 	struct sandbox *sandbox;
 	char *const *const good[] = {
@@ -379,20 +372,18 @@ static void what_the_plan_gives_works(void **state)
 			"s[0].bind(n); s[0].listen(); s[1].connect(n)")),
 	};
 
-	(void)state;
 	sandbox = start_sandbox(true);
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		expect_status(sandbox, exec_command(sandbox, good[i]), 0);
 	finish(sandbox);
 }
 
-static void commands_of_a_sandbox_can_signal_one_another(void **state)
+TEST_WITH(commands_of_a_sandbox_can_signal_one_another, make_folder, remove_folder)
 {
 	struct sandbox *sandbox = start_sandbox(true);
 	uint64_t first, second, sequence;
 	char script[64];
 
-	(void)state;
 	first = exec_command(sandbox, ARGV("/bin/sleep", "600"));
 	expect(sandbox, MESSAGE_STARTED, first);
 	(void)snprintf(script, sizeof script, "kill -TERM %u", message.body.started.pid);
@@ -414,11 +405,10 @@ static void commands_of_a_sandbox_can_signal_one_another(void **state)
 	finish(sandbox);
 }
 
-static void root_inside_may_write_to_its_own_root(void **state)
+TEST_WITH(root_inside_may_write_to_its_own_root, make_folder, remove_folder)
 {
 	struct sandbox *sandbox;
 
-	(void)state;
 	prepare();
 	config.uid = config.gid = 0;
 	add_env(variable);
@@ -431,27 +421,7 @@ static void root_inside_may_write_to_its_own_root(void **state)
 
 static int run(const char *name)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(it_alone_stops_what_works_without_it, make_folder,
-	                                        remove_folder),
-		cmocka_unit_test_setup_teardown(
-			a_named_socket_leads_to_nobody_outside_from_version_9_on, make_folder,
-			remove_folder),
-		cmocka_unit_test_setup_teardown(
-			what_is_read_only_in_something_writable_has_a_mount_that_says_so,
-			make_folder, remove_mount),
-		cmocka_unit_test_setup_teardown(
-			a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only,
-			make_folder, remove_mount),
-		cmocka_unit_test_setup_teardown(what_the_plan_gives_works, make_folder,
-	                                        remove_folder),
-		cmocka_unit_test_setup_teardown(commands_of_a_sandbox_can_signal_one_another,
-	                                        make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(root_inside_may_write_to_its_own_root, make_folder,
-	                                        remove_folder),
-	};
-
-	return cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	return testing_run(name, NULL, NULL);
 }
 
 int main(void)

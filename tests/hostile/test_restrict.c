@@ -4,15 +4,10 @@
  * network namespace; the files are the command's own, so that without the restriction each attack
  * works, and with the layers of it left out too. As root.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/init_sandbox.h"
+#include "tests/support/testing.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -228,9 +223,8 @@ static bool has_landlock(void)
 	return has;
 }
 
-static void each_restriction_stops_what_works_without_it(void **state)
+TEST_WITH(each_restriction_stops_what_works_without_it, NULL, remove_folder)
 {
-	(void)state;
 	if (!has_landlock()) {
 		print_message("this kernel has no Landlock: restrictions are refused here\n");
 		skip();
@@ -248,7 +242,7 @@ static void each_restriction_stops_what_works_without_it(void **state)
 	}
 }
 
-static void what_is_not_restricted_works(void **state)
+TEST_WITH(what_is_not_restricted_works, NULL, remove_folder)
 {
 	static const struct {
 		uint32_t restrictions;
@@ -272,7 +266,6 @@ static void what_is_not_restricted_works(void **state)
 	};
 	struct sandbox *sandbox;
 
-	(void)state;
 	if (!has_landlock())
 		skip();
 	(void)make_folder(NULL);
@@ -287,11 +280,10 @@ static void what_is_not_restricted_works(void **state)
 	finish(sandbox);
 }
 
-static void what_cannot_be_had_is_refused(void **state)
+TEST_WITH(what_cannot_be_had_is_refused, NULL, remove_folder)
 {
 	struct sandbox *sandbox;
 
-	(void)state;
 	(void)make_folder(NULL);
 	sandbox = start_sandbox("landlock"); /* as with a kernel that has none */
 	for (uint32_t bit = RESTRICT_WRITE; bit <= RESTRICT_PATHS; bit *= 2) {
@@ -334,11 +326,10 @@ static void what_cannot_be_had_is_refused(void **state)
 }
 
 /* Where ids are not those of shares, and init may take them. */
-static void a_command_can_be_another_user_where_root_is_inside(void **state)
+TEST(a_command_can_be_another_user_where_root_is_inside)
 {
 	struct sandbox *sandbox;
 
-	(void)state;
 	prepare();
 	config.uid = config.gid = 0;
 	config.capabilities = 1 << 0; /* CAP_CHOWN */
@@ -366,12 +357,11 @@ static void a_command_can_be_another_user_where_root_is_inside(void **state)
 }
 
 /* The kernel of a v1 host has no controllers there; where they are, the limit holds. */
-static void a_limit_of_one_command_holds_or_is_refused(void **state)
+TEST(a_limit_of_one_command_holds_or_is_refused)
 {
 	struct sandbox *sandbox = start();
 	uint64_t sequence, got;
 
-	(void)state;
 	clear_exec();
 	message.body.exec.pids = 1;
 	sequence = send_exec(sandbox, SH("/bin/true; /bin/true"), NULL, 0);
@@ -393,21 +383,9 @@ static void a_limit_of_one_command_holds_or_is_refused(void **state)
 
 static int run(const char *name)
 {
-	const struct CMUnitTest limits[] = {
-		cmocka_unit_test(a_limit_of_one_command_holds_or_is_refused),
-	};
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(each_restriction_stops_what_works_without_it,
-	                                  remove_folder),
-		cmocka_unit_test_teardown(what_is_not_restricted_works, remove_folder),
-		cmocka_unit_test_teardown(what_cannot_be_had_is_refused, remove_folder),
-		cmocka_unit_test(a_command_can_be_another_user_where_root_is_inside),
-		cmocka_unit_test(a_limit_of_one_command_holds_or_is_refused),
-	};
-
 	/* with cgroups or without is nothing to the others */
-	return with_cgroup ? cmocka_run_group_tests_name(name, limits, NULL, NULL)
-	                   : cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	cmocka_set_test_filter(with_cgroup ? "a_limit_of_*" : NULL);
+	return testing_run(name, NULL, NULL);
 }
 
 int main(void)

@@ -166,7 +166,7 @@ class Attacks(unittest.TestCase):
             for file in files:
                 if file.endswith((".c", ".py")):
                     text = read(directory, file)
-                    known |= set(re.findall(r"\b(?:cmocka_unit_test\w*|TEST|WITH_[A-Z]+)\(\s*(\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
+                    known |= set(re.findall(r"\b(?:TEST|TEST_WITH|TEST_OF|WITH_[A-Z]+)\(\s*(\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
         return known
 
     def test_the_page_is_made_of_the_lists(self):

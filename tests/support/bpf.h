@@ -2,7 +2,7 @@
 /*
  * Runs a system call filter on made-up calls, so that a test can ask it what no process could try.
  *
- * Classic BPF as far as filters use it; anything else fails the test. Include after cmocka.h.
+ * Classic BPF as far as filters use it; anything else fails the test.
  */
 #pragma once
 
@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "tests/support/testing.h"
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64

@@ -334,6 +334,18 @@ void finish(struct sandbox *sandbox)
 	free(sandbox);
 }
 
+int set_up_sandbox(void **state)
+{
+	*state = start();
+	return 0;
+}
+
+int tear_down_sandbox(void **state)
+{
+	finish(*state);
+	return 0;
+}
+
 /* --- a client --- */
 
 int more_memory = -1;

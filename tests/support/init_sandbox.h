@@ -62,6 +62,12 @@ bool ended(const struct sandbox *sandbox);
 /* Closes the channel, waits for the end, and removes what a supervisor would. */
 void finish(struct sandbox *sandbox);
 
+/* The set-up and tear-down of a test, for TEST_OF(). */
+int set_up_sandbox(void **state);
+int tear_down_sandbox(void **state);
+
+#define WITH_SANDBOX(test) TEST_OF(test, struct sandbox *sandbox, set_up_sandbox, tear_down_sandbox)
+
 size_t count_fds(pid_t pid);
 
 /* Of init, while nothing happens and a child is ready for the next command, as after any two: its

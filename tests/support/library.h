@@ -3,14 +3,11 @@
  * test with what the library said. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <yett.h>
+
+#include "tests/support/testing.h"
 
 #define ARGV(...)  ((const char *const[]){__VA_ARGS__, NULL})
 #define SH(script) ARGV("sh", "-c", script)

@@ -2,6 +2,7 @@
 /* Commands of a sandbox by their ids, their outputs kept or streamed, and their input, on libyett
  * against a real service. */
 #include "tests/support/library.h"
+#include "tests/support/testing.h"
 #include "tests/support/waiting.h"
 
 #include <errno.h>
@@ -87,13 +88,12 @@ static void expect_output(struct yett_sandbox *in, uint64_t id, enum yett_stream
 	yett_free(kept);
 }
 
-static void outputs_are_kept_for_whoever_asks(void **state)
+TEST(outputs_are_kept_for_whoever_asks)
 {
 	struct yett_captured *none;
 	uint64_t id =
 		run_kept(SH("echo one; echo two >&2; echo three >/dev/stdout"), captured, 4096);
 
-	(void)state;
 	expect_output(sandbox, id, YETT_STREAM_OUT, "one\nthree\n", false);
 	expect_output(sandbox, id, YETT_STREAM_ERR, "two\n", false);
 	id = run_kept(SH("echo one; echo two >&2"), combined, 4096);
@@ -108,7 +108,7 @@ static void outputs_are_kept_for_whoever_asks(void **state)
 	assert_non_null(strstr(error.message, "there was no command"));
 }
 
-static void commands_are_listed_with_what_became_of_them(void **state)
+TEST(commands_are_listed_with_what_became_of_them)
 {
 	struct yett_command_status *status = NULL;
 	const struct yett_command_status *last;
@@ -117,7 +117,6 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 	uint64_t first = run_kept(SH("exit 4"), captured, 0), failed;
 	size_t count;
 
-	(void)state;
 	command = start(sandbox,
 	                &(struct yett_command_options){.size = sizeof(struct yett_command_options),
 	                                               .argv = ARGV("sleep", "1000")});
@@ -196,7 +195,7 @@ static _Noreturn void be_killed(int ready)
 		(void)pause();
 }
 
-static void who_attaches_collects_what_a_killed_client_started(void **state)
+TEST(who_attaches_collects_what_a_killed_client_started)
 {
 	struct yett_sandbox *attached;
 	struct yett_command *command;
@@ -206,7 +205,6 @@ static void who_attaches_collects_what_a_killed_client_started(void **state)
 	uint64_t id = 0;
 	pid_t client;
 
-	(void)state;
 	assert_return_code(pipe2(ready, O_CLOEXEC), errno);
 	client = fork();
 	if (client == 0)
@@ -242,7 +240,7 @@ static void who_attaches_collects_what_a_killed_client_started(void **state)
 	yett_sandbox_close(attached);
 }
 
-static void a_session_is_the_same_for_every_handle(void **state)
+TEST(a_session_is_the_same_for_every_handle)
 {
 	const struct yett_sandbox_options options = {
 		.size = sizeof options, .name = "session", .flags = YETT_SANDBOX_LINGER};
@@ -252,7 +250,6 @@ static void a_session_is_the_same_for_every_handle(void **state)
 	struct yett_session *session = NULL;
 	struct yett_output *output = NULL;
 
-	(void)state;
 	assert_done(yett_sandbox_create(connection, &options, &made, &error));
 	assert_done(yett_session_change(made, "/tmp", ARGV("A=1", "B=2"), NULL, &error));
 	assert_done(yett_sandbox_attach(connection, "session", &attached, &error));
@@ -305,7 +302,7 @@ static void be_over(struct yett_command *command, void *data)
 	((struct heard *)data)->is_over = true;
 }
 
-static void streams_come_before_the_end_by_waiting_or_by_polling(void **state)
+TEST(streams_come_before_the_end_by_waiting_or_by_polling)
 {
 	static struct heard heard;
 	struct yett_command_options options = {
@@ -317,7 +314,6 @@ static void streams_come_before_the_end_by_waiting_or_by_polling(void **state)
 		.data = &heard};
 	struct yett_command *command = start(sandbox, &options);
 
-	(void)state;
 	(void)wait_for(command);
 	yett_command_free(command);
 	assert_string_equal(heard.bytes[0], "one\n");
@@ -335,7 +331,7 @@ static void streams_come_before_the_end_by_waiting_or_by_polling(void **state)
 	assert_int_equal(heard.total, 3000008);
 }
 
-static void bytes_are_read_as_input(void **state)
+TEST(bytes_are_read_as_input)
 {
 	static struct heard heard;
 	char large[100000];
@@ -348,7 +344,6 @@ static void bytes_are_read_as_input(void **state)
 	                                       .data = &heard};
 	struct yett_command *command = start(sandbox, &options);
 
-	(void)state;
 	(void)wait_for(command);
 	yett_command_free(command);
 	assert_string_equal(heard.bytes[0], "hello\n");
@@ -370,7 +365,7 @@ static void bytes_are_read_as_input(void **state)
 	assert_int_equal(heard.total, 0);
 }
 
-static void what_does_not_go_together_is_refused(void **state)
+TEST(what_does_not_go_together_is_refused)
 {
 	static const int as_input[] = {YETT_STDIO_CAPTURE, YETT_STDIO_NULL, YETT_STDIO_NULL},
 			 twice[] = {YETT_STDIO_NULL, YETT_STDIO_AS_OUTPUT, YETT_STDIO_NULL},
@@ -390,7 +385,6 @@ static void what_does_not_go_together_is_refused(void **state)
 	};
 	struct yett_command *command;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (yett_sandbox_exec(sandbox, &rows[i], &command, &error) !=
 		    YETT_E_INVALID_REQUEST)
@@ -398,17 +392,4 @@ static void what_does_not_go_together_is_refused(void **state)
 	(void)run_kept(ARGV("true"), NULL, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(outputs_are_kept_for_whoever_asks),
-		cmocka_unit_test(commands_are_listed_with_what_became_of_them),
-		cmocka_unit_test(who_attaches_collects_what_a_killed_client_started),
-		cmocka_unit_test(streams_come_before_the_end_by_waiting_or_by_polling),
-		cmocka_unit_test(bytes_are_read_as_input),
-		cmocka_unit_test(a_session_is_the_same_for_every_handle),
-		cmocka_unit_test(what_does_not_go_together_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

@@ -2,11 +2,11 @@
 /* Files of a real sandbox through libyett, as an ordinary user: started by tests/support/yett.py.
  */
 #include "tests/support/library.h"
+#include "tests/support/testing.h"
 #include "tests/support/waiting.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,9 +107,10 @@ static const char *at(const struct fixture *fixture, const char *name)
 	return path;
 }
 
-static void what_is_written_is_read(void **state)
+#define WITH_FIXTURE(test) TEST_OF(test, struct fixture *f, set_up, tear_down)
+
+WITH_FIXTURE(what_is_written_is_read)
 {
-	struct fixture *f = *state;
 	static char large[3000001];
 	size_t written = 0, length = 0;
 	char *bytes = NULL;
@@ -132,9 +133,8 @@ static void what_is_written_is_read(void **state)
 	assert_string_equal(inside(f, "cat /tmp/a; stat -c ' %s %a' /tmp/a"), "b 1 640\n");
 }
 
-static void a_file_is_opened_as_asked(void **state)
+WITH_FIXTURE(a_file_is_opened_as_asked)
 {
-	struct fixture *f = *state;
 	char buffer[16] = "";
 	int fd = -1;
 
@@ -172,9 +172,8 @@ static void a_file_is_opened_as_asked(void **state)
 	               YETT_E_FILE_OPERATION_FAILED, "cannot ");
 }
 
-static void bad_requests_are_refused_with_a_reason(void **state)
+WITH_FIXTURE(bad_requests_are_refused_with_a_reason)
 {
-	struct fixture *f = *state;
 	static char longest[5001], name[300];
 	int fd = -1;
 
@@ -200,9 +199,8 @@ static void bad_requests_are_refused_with_a_reason(void **state)
 	assert_done(yett_file_mkdir(f->sandbox, "/tmp/alive", 0700, 0, &error));
 }
 
-static void a_full_file_system_tells_what_was_written(void **state)
+WITH_FIXTURE(a_full_file_system_tells_what_was_written)
 {
-	struct fixture *f = *state;
 	static char large[2 << 20];
 	struct yett_copy_result *result = NULL;
 	size_t written = 0;
@@ -253,9 +251,8 @@ static const struct yett_file_info *named(const struct yett_file_info *found, co
 	return NULL;
 }
 
-static void a_list_tells_all_of_each_entry(void **state)
+WITH_FIXTURE(a_list_tells_all_of_each_entry)
 {
-	struct fixture *f = *state;
 	static struct yett_file_info found[8];
 	const struct yett_file_info *info;
 
@@ -299,9 +296,8 @@ static int count(const struct yett_file_info *info, void *data)
 	return 0;
 }
 
-static void a_long_list_comes_whole(void **state)
+WITH_FIXTURE(a_long_list_comes_whole)
 {
-	struct fixture *f = *state;
 	size_t told = 0;
 
 	(void)inside(
@@ -311,9 +307,8 @@ static void a_long_list_comes_whole(void **state)
 	assert_int_equal(told, 5000);
 }
 
-static void stat_follows_links_only_when_asked(void **state)
+WITH_FIXTURE(stat_follows_links_only_when_asked)
 {
-	struct fixture *f = *state;
 	struct yett_file_info *info = NULL;
 
 	(void)inside(f, "printf 123 > /tmp/target && ln -s target /tmp/to");
@@ -334,10 +329,8 @@ static void stat_follows_links_only_when_asked(void **state)
 	assert_failed(yett_file_stat(f->sandbox, "/tmp/none", 0, &info, &error), ENOENT);
 }
 
-static void directories_are_made_renamed_and_removed(void **state)
+WITH_FIXTURE(directories_are_made_renamed_and_removed)
 {
-	struct fixture *f = *state;
-
 	assert_failed(yett_file_mkdir(f->sandbox, "/tmp/x/y/z", 0750, 0, &error), ENOENT);
 	assert_done(yett_file_mkdir(f->sandbox, "/tmp/x/y/z", 0750, YETT_FILE_PARENTS, &error));
 	assert_done(yett_file_mkdir(f->sandbox, "/tmp/x/y/z", 0700, YETT_FILE_PARENTS, &error));
@@ -376,9 +369,8 @@ static void directories_are_made_renamed_and_removed(void **state)
 	"touch -d '2001-02-03 04:05:06.123456789' one sub/two && touch -h -d '1999-01-01' link && chmod 1777 sub/empty && chmod 555 'with space' &&" \
 	"touch -d '1960-01-01' nothing && touch -d '2010-10-10 10:10:10.1' sub 'with space' sub/empty"
 
-static void a_tree_is_the_same_in_both_directions(void **state)
+WITH_FIXTURE(a_tree_is_the_same_in_both_directions)
 {
-	struct fixture *f = *state;
 	const struct yett_copy_options large = {.size = sizeof large,
 	                                        .bytes_max = UINT64_C(2) << 40};
 	struct yett_copy_result *result = NULL;
@@ -408,10 +400,8 @@ static void a_tree_is_the_same_in_both_directions(void **state)
 	yett_free(result);
 }
 
-static void a_single_file_or_link_is_copied(void **state)
+WITH_FIXTURE(a_single_file_or_link_is_copied)
 {
-	struct fixture *f = *state;
-
 	(void)outside(f, "printf text > a && chmod 751 a && ln -s nowhere l");
 	assert_done(yett_copy_in(f->sandbox, at(f, "a"), "/tmp/copied", NULL, NULL, &error));
 	assert_done(yett_copy_in(f->sandbox, at(f, "l"), "/tmp/copied-link", NULL, NULL, &error));
@@ -426,10 +416,8 @@ static void a_single_file_or_link_is_copied(void **state)
 	                    "textother regular file\na\nl\nout\nout-link\n");
 }
 
-static void what_is_there_already_is_kept_or_replaced(void **state)
+WITH_FIXTURE(what_is_there_already_is_kept_or_replaced)
 {
-	struct fixture *f = *state;
-
 	(void)outside(f, "mkdir -p t/d && echo new > t/a && echo new > t/d/b && echo x > file");
 	(void)inside(
 		f,
@@ -469,9 +457,8 @@ static void note(const char *path, const char *why, void *data)
 	(void)snprintf(skipped->names + used, sizeof skipped->names - used, "%s: %s\n", path, why);
 }
 
-static void what_cannot_be_copied_is_named_and_the_rest_is_copied(void **state)
+WITH_FIXTURE(what_cannot_be_copied_is_named_and_the_rest_is_copied)
 {
-	struct fixture *f = *state;
 	struct skipped skipped = {0};
 	const struct yett_copy_options options = {
 		.size = sizeof options, .on_skipped = note, .data = &skipped};
@@ -505,9 +492,8 @@ static void what_cannot_be_copied_is_named_and_the_rest_is_copied(void **state)
 	yett_free(result);
 }
 
-static void a_copy_that_is_too_large_is_ended(void **state)
+WITH_FIXTURE(a_copy_that_is_too_large_is_ended)
 {
-	struct fixture *f = *state;
 	const struct yett_copy_options few = {.size = sizeof few, .entries_max = 10},
 				       small = {.size = sizeof small, .bytes_max = 100000},
 				       as_many = {.size = sizeof as_many,
@@ -543,9 +529,8 @@ static void a_copy_that_is_too_large_is_ended(void **state)
 	yett_free(result);
 }
 
-static void fifty_thousand_files_are_copied(void **state)
+WITH_FIXTURE(fifty_thousand_files_are_copied)
 {
-	struct fixture *f = *state;
 	struct yett_copy_result *result = NULL;
 
 	(void)outside(
@@ -563,9 +548,8 @@ static void fifty_thousand_files_are_copied(void **state)
 	yett_free(result);
 }
 
-static void operations_go_on_beside_commands(void **state)
+WITH_FIXTURE(operations_go_on_beside_commands)
 {
-	struct fixture *f = *state;
 	const struct yett_command_options options = {
 		.size = sizeof options,
 		.argv = SH("while ! test -e /tmp/stop; do :; done; exit 7")};
@@ -595,10 +579,9 @@ static void dispatch_until_over(struct fixture *f, struct yett_operation *const 
 	}
 }
 
-static void operations_go_on_at_once_in_an_event_loop(void **state)
+WITH_FIXTURE(operations_go_on_at_once_in_an_event_loop)
 {
 	enum { OPEN, STAT, LIST, MKDIR, RENAME, REMOVE, IN, OUT, NONE, COUNT };
-	struct fixture *f = *state;
 	struct yett_operation *operations[COUNT];
 	size_t told = 0;
 	char byte;
@@ -644,9 +627,8 @@ static void operations_go_on_at_once_in_an_event_loop(void **state)
 		yett_operation_free(operations[i]);
 }
 
-static void an_operation_ends_with_its_sandbox_or_when_it_is_given_up(void **state)
+WITH_FIXTURE(an_operation_ends_with_its_sandbox_or_when_it_is_given_up)
 {
-	struct fixture *f = *state;
 	struct yett_operation *given_up, *copy, *stat;
 	size_t told = 0;
 
@@ -670,27 +652,6 @@ static void an_operation_ends_with_its_sandbox_or_when_it_is_given_up(void **sta
 
 int main(void)
 {
-#define WITH_SANDBOX(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		WITH_SANDBOX(what_is_written_is_read),
-		WITH_SANDBOX(a_file_is_opened_as_asked),
-		WITH_SANDBOX(bad_requests_are_refused_with_a_reason),
-		WITH_SANDBOX(a_full_file_system_tells_what_was_written),
-		WITH_SANDBOX(operations_go_on_at_once_in_an_event_loop),
-		WITH_SANDBOX(an_operation_ends_with_its_sandbox_or_when_it_is_given_up),
-		WITH_SANDBOX(a_list_tells_all_of_each_entry),
-		WITH_SANDBOX(a_long_list_comes_whole),
-		WITH_SANDBOX(stat_follows_links_only_when_asked),
-		WITH_SANDBOX(directories_are_made_renamed_and_removed),
-		WITH_SANDBOX(a_tree_is_the_same_in_both_directions),
-		WITH_SANDBOX(a_single_file_or_link_is_copied),
-		WITH_SANDBOX(what_is_there_already_is_kept_or_replaced),
-		WITH_SANDBOX(what_cannot_be_copied_is_named_and_the_rest_is_copied),
-		WITH_SANDBOX(a_copy_that_is_too_large_is_ended),
-		WITH_SANDBOX(fifty_thousand_files_are_copied),
-		WITH_SANDBOX(operations_go_on_beside_commands),
-	};
-
 	umask(022);
-	return cmocka_run_group_tests_name("files", tests, NULL, NULL);
+	return testing_run("files", NULL, NULL);
 }

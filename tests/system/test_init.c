@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands in a sandbox of yett-init alone: what they are, what they leave, and what init says of
  * them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/init_sandbox.h"
+#include "tests/support/testing.h"
 
 #include "protocol/frame_message.h"
 
@@ -21,13 +17,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-static void output_and_input_pass_through_pipes(void **state)
+WITH_SANDBOX(output_and_input_pass_through_pipes)
 {
-	struct sandbox *sandbox = start();
 	int in[2], out[2];
 	uint64_t sequence;
 
-	(void)state;
 	assert_return_code(pipe2(in, O_CLOEXEC), errno);
 	assert_return_code(pipe2(out, O_CLOEXEC), errno);
 	sequence = exec_fds(sandbox, SH("cat; echo err >&2"), (int[]){in[0], out[1], out[1]}, 0);
@@ -37,30 +31,24 @@ static void output_and_input_pass_through_pipes(void **state)
 	close(in[1]);
 	expect_status(sandbox, sequence, 0);
 	assert_string_equal(read_all(out[0]), "hello\nerr\n");
-	finish(sandbox);
 }
 
-static void exit_status_and_signal_are_told_apart(void **state)
+WITH_SANDBOX(exit_status_and_signal_are_told_apart)
 {
-	struct sandbox *sandbox = start();
 	const struct message_exited *exited;
 
-	(void)state;
 	expect_status(sandbox, exec_command(sandbox, SH("exit 143")), 143);
 	exited = expect_end(sandbox, exec_command(sandbox, SH("kill -TERM $$")));
 	assert_true(exited->signaled);
 	assert_int_equal(exited->status, SIGTERM);
 	assert_false(exited->timed_out);
 	assert_true(exited->wall_us > 0 && exited->memory_peak_bytes > 0);
-	finish(sandbox);
 }
 
-static void a_command_is_the_configured_user_without_any_privilege(void **state)
+WITH_SANDBOX(a_command_is_the_configured_user_without_any_privilege)
 {
-	struct sandbox *sandbox = start();
 	const char *status = output_of(sandbox, ARGV("cat", "/proc/self/status"));
 
-	(void)state;
 	contains(status, "\nUid:\t1000\t1000\t1000\t1000\n");
 	contains(status, "\nGid:\t1000\t1000\t1000\t1000\n");
 	contains(status, "\nGroups:\t2000 \n");
@@ -71,14 +59,12 @@ static void a_command_is_the_configured_user_without_any_privilege(void **state)
 		status,
 		"\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n");
 	contains(status, "\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
-	finish(sandbox);
 }
 
-static void capabilities_of_the_profile_survive_and_no_others(void **state)
+TEST(capabilities_of_the_profile_survive_and_no_others)
 {
 	struct sandbox *sandbox;
 
-	(void)state;
 	prepare();
 	config.capabilities = 1 << CAP_CHOWN | 1 << CAP_FOWNER;
 	init_capabilities |= config.capabilities;
@@ -89,14 +75,12 @@ static void capabilities_of_the_profile_survive_and_no_others(void **state)
 	finish(sandbox);
 }
 
-static void init_keeps_three_capabilities_and_is_out_of_reach(void **state)
+WITH_SANDBOX(init_keeps_three_capabilities_and_is_out_of_reach)
 {
-	struct sandbox *sandbox = start();
 	char path[64], text[4096];
 	ssize_t n;
 	int fd;
 
-	(void)state;
 	snprintf(path, sizeof path, "/proc/%d/status", sandbox->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = read(fd, text, sizeof text - 1);
@@ -115,25 +99,19 @@ static void init_keeps_three_capabilities_and_is_out_of_reach(void **state)
 	snprintf(path, sizeof path, "/proc/%d/environ", sandbox->pid);
 	expect_status(sandbox, exec_command(sandbox, ARGV("cat", path)), 1);
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
-static void only_stdio_is_open_in_a_command(void **state)
+WITH_SANDBOX(only_stdio_is_open_in_a_command)
 {
-	struct sandbox *sandbox = start();
-
-	(void)state;
 	assert_string_equal(output_of(sandbox, ARGV("ls", "/proc/self/fd")),
 	                    "0\n1\n2\n3\n"); /* 3 is ls' own */
-	finish(sandbox);
 }
 
-static void the_environment_is_the_profiles_and_the_requests(void **state)
+TEST(the_environment_is_the_profiles_and_the_requests)
 {
 	struct sandbox *sandbox;
 	struct message_exec *exec = &message.body.exec;
 
-	(void)state;
 	prepare();
 	add_env("WHO=profile");
 	sandbox = start_prepared();
@@ -149,11 +127,10 @@ static void the_environment_is_the_profiles_and_the_requests(void **state)
 	finish(sandbox);
 }
 
-static void limits_umask_and_nice_come_from_the_profile(void **state)
+TEST(limits_umask_and_nice_come_from_the_profile)
 {
 	struct sandbox *sandbox;
 
-	(void)state;
 	prepare();
 	config.umask = 027;
 	config.nice = 3;
@@ -173,13 +150,11 @@ static void expect_start_failure(struct sandbox *sandbox, const char *program, i
 	assert_string_equal(message_text(&message, message.body.error.step), "");
 }
 
-static void a_command_that_cannot_start_says_why(void **state)
+WITH_SANDBOX(a_command_that_cannot_start_says_why)
 {
-	struct sandbox *sandbox = start();
 	char script[] = "/tmp/yett-init-XXXXXX";
 	int fd = mkstemp(script);
 
-	(void)state;
 	expect_start_failure(sandbox, "no-such-command", ENOENT);
 	expect_start_failure(sandbox, "/no/such/command", ENOENT);
 	expect_start_failure(sandbox, "/usr", EISDIR);
@@ -194,15 +169,12 @@ static void a_command_that_cannot_start_says_why(void **state)
 	expect_start_failure(sandbox, script, ENOEXEC);
 	unlink(script);
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
-static void the_working_directory_is_entered_as_the_command(void **state)
+WITH_SANDBOX(the_working_directory_is_entered_as_the_command)
 {
-	struct sandbox *sandbox = start();
 	uint64_t sequence;
 
-	(void)state;
 	clear_exec();
 	assert_int_equal(message_add_text(&message, "/usr/bin", &message.body.exec.cwd), 0);
 	assert_string_equal(output_of_prepared(sandbox, ARGV("pwd")), "/usr/bin\n");
@@ -213,7 +185,6 @@ static void the_working_directory_is_entered_as_the_command(void **state)
 	expect_error(sandbox, sequence, YETT_E_COMMAND_FAILED, YETT_R_NONE);
 	assert_string_equal(message_text(&message, message.body.error.step), "working-directory");
 	assert_int_equal(message.body.error.error_number, EACCES);
-	finish(sandbox);
 }
 
 static uint64_t send_signal(struct sandbox *sandbox, uint64_t command, unsigned number)
@@ -225,13 +196,11 @@ static uint64_t send_signal(struct sandbox *sandbox, uint64_t command, unsigned 
 	return sandbox->sequence;
 }
 
-static void a_signal_reaches_the_whole_group(void **state)
+WITH_SANDBOX(a_signal_reaches_the_whole_group)
 {
-	struct sandbox *sandbox = start();
 	uint64_t sequence;
 	int p[2];
 
-	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
 	sequence = exec_fds(sandbox, SH("sleep 1000 & trap 'wait; exit 5' TERM; echo; wait; wait"),
 	                    (int[]){-1, p[1], -1}, 0);
@@ -245,17 +214,14 @@ static void a_signal_reaches_the_whole_group(void **state)
 	expect_error(sandbox, send_signal(sandbox, sequence, SIGTERM), YETT_E_NOT_RUNNING,
 	             YETT_R_NONE);
 	expect_error(sandbox, send_signal(sandbox, 4711, SIGTERM), YETT_E_NOT_RUNNING, YETT_R_NONE);
-	finish(sandbox);
 }
 
-static void a_timeout_kills_the_command_and_its_children(void **state)
+WITH_SANDBOX(a_timeout_kills_the_command_and_its_children)
 {
-	struct sandbox *sandbox = start();
 	const struct message_exited *exited;
 	uint64_t sequence;
 	int p[2];
 
-	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
 	/* Without a cgroup a process that leaves the session is out of reach. */
 	sequence = exec_fds(sandbox,
@@ -269,16 +235,13 @@ static void a_timeout_kills_the_command_and_its_children(void **state)
 	assert_true(exited->wall_us >= 100000);
 	assert_string_equal(read_all(p[0]), "");
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
-static void what_a_command_leaves_behind_ends_with_it(void **state)
+WITH_SANDBOX(what_a_command_leaves_behind_ends_with_it)
 {
-	struct sandbox *sandbox = start();
 	uint64_t sequence;
 	int p[2];
 
-	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
 	sequence = exec_fds(sandbox,
 	                    with_cgroup ? SH("(setsid sleep 1000 &); (sleep 1000 &); exit 3")
@@ -293,30 +256,23 @@ static void what_a_command_leaves_behind_ends_with_it(void **state)
 		assert_true(fd.revents & POLLHUP);
 	}
 	assert_string_equal(read_all(p[0]), "");
-	finish(sandbox);
 }
 
-static void orphans_are_reaped(void **state)
+WITH_SANDBOX(orphans_are_reaped)
 {
-	struct sandbox *sandbox = start();
-
-	(void)state;
 	expect_status(
 		sandbox,
 		exec_command(sandbox, SH("for i in 1 2 3 4 5 6 7 8; do (true & true &); done")), 0);
 	for (int i = 0; count_children_at_rest(sandbox) != 1; i++) /* they may end a little later */
 		assert_true(i < 1000);
-	finish(sandbox);
 }
 
-static void two_hundred_commands_run_at_once(void **state)
+WITH_SANDBOX(two_hundred_commands_run_at_once)
 {
 	enum { COMMANDS = 200 };
-	struct sandbox *sandbox = start();
 	bool started[COMMANDS + 1] = {false}, exited[COMMANDS + 1] = {false};
 	int go[2];
 
-	(void)state;
 	assert_return_code(pipe2(go, O_CLOEXEC), errno);
 	for (int i = 0; i < COMMANDS; i++)
 		(void)exec_fds(sandbox, SH("read x; exit 9"), (int[]){go[0], -1, -1}, 0);
@@ -338,29 +294,23 @@ static void two_hundred_commands_run_at_once(void **state)
 		exited[sequence] = true;
 	}
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
-static void a_thousand_commands_in_a_row_leave_nothing_in_init(void **state)
+WITH_SANDBOX(a_thousand_commands_in_a_row_leave_nothing_in_init)
 {
-	struct sandbox *sandbox = start();
 	size_t before;
 
-	(void)state;
 	expect_serving(sandbox);
 	before = fds_at_rest(sandbox);
 	for (int i = 0; i < 1000; i++)
 		expect_status(sandbox, exec_command(sandbox, ARGV("/bin/true")), 0);
 	assert_int_equal(fds_at_rest(sandbox), before);
-	finish(sandbox);
 }
 
-static void a_command_without_end_does_not_hold_up_others(void **state)
+WITH_SANDBOX(a_command_without_end_does_not_hold_up_others)
 {
-	struct sandbox *sandbox = start();
 	uint64_t sequence = exec_command(sandbox, SH("while :; do kill -STOP -1; done"));
 
-	(void)state;
 	expect(sandbox, MESSAGE_STARTED, sequence);
 	/* It stops whatever it can reach: init, and children that are not its like yet, it cannot.
 	 */
@@ -372,7 +322,6 @@ static void a_command_without_end_does_not_hold_up_others(void **state)
 	}
 	(void)send_signal(sandbox, sequence, SIGKILL);
 	expect(sandbox, MESSAGE_EXITED, sequence);
-	finish(sandbox);
 }
 
 /* --- counters --- */
@@ -385,7 +334,7 @@ static int counter_file(const char *text)
 	return fd;
 }
 
-static void limits_that_were_met_are_named(void **state)
+TEST(limits_that_were_met_are_named)
 {
 	static const char *const before[] = {"low 0\noom 3\noom_kill 1\n", "1000\n", "max 5\n",
 	                                     "nr_periods 1\nnr_throttled 0\n"};
@@ -395,7 +344,6 @@ static void limits_that_were_met_are_named(void **state)
 	uint64_t sequence;
 	int in[2];
 
-	(void)state;
 	prepare();
 	for (int i = 0; i < 4; i++)
 		counters[i] = counter_file(before[i]);
@@ -418,12 +366,11 @@ static void limits_that_were_met_are_named(void **state)
 	finish(sandbox);
 }
 
-static void the_limit_of_cpu_time_is_named(void **state)
+TEST(the_limit_of_cpu_time_is_named)
 {
 	struct sandbox *sandbox;
 	const struct message_exited *exited;
 
-	(void)state;
 	prepare();
 	config.limits.cpu_seconds = 1;
 	sandbox = start_prepared();
@@ -435,14 +382,12 @@ static void the_limit_of_cpu_time_is_named(void **state)
 	finish(sandbox);
 }
 
-static void an_idle_sandbox_costs_little_memory(void **state)
+WITH_SANDBOX(an_idle_sandbox_costs_little_memory)
 {
-	struct sandbox *sandbox = start();
 	char path[64], text[4096] = "";
 	unsigned long pss = 0;
 	int fd;
 
-	(void)state;
 	/* Right after work, before it gives memory back: what it costs at most. */
 	for (int i = 0; i < 20; i++)
 		expect_serving(sandbox);
@@ -454,7 +399,6 @@ static void an_idle_sandbox_costs_little_memory(void **state)
 	assert_int_equal(sscanf(strstr(text, "Pss:"), "Pss: %lu", &pss), 1);
 	print_message("init after commands: %lu KiB\n", pss);
 	assert_true(pss < 1024);
-	finish(sandbox);
 }
 
 /* What comes out of the terminal until its last process is gone. */
@@ -471,14 +415,12 @@ static const char *read_terminal(int master)
 	return text;
 }
 
-static void a_command_with_a_terminal_has_it_alone(void **state)
+WITH_SANDBOX(a_command_with_a_terminal_has_it_alone)
 {
-	struct sandbox *sandbox = start();
 	uint64_t sequence;
 	size_t before;
 	int first;
 
-	(void)state;
 	expect_serving(sandbox);
 	before = fds_at_rest(sandbox);
 	expect_status(sandbox, exec_terminal(sandbox, SH("stty size; echo its own >/dev/tty"), 0),
@@ -499,15 +441,12 @@ static void a_command_with_a_terminal_has_it_alone(void **state)
 	assert_int_equal(message.body.exited.status, 3);
 	assert_int_equal(terminals_due, 0);
 	assert_int_equal(fds_at_rest(sandbox), before);
-	finish(sandbox);
 }
 
-static void a_command_with_a_terminal_that_cannot_start_says_why(void **state)
+WITH_SANDBOX(a_command_with_a_terminal_that_cannot_start_says_why)
 {
-	struct sandbox *sandbox = start();
 	size_t before;
 
-	(void)state;
 	expect_serving(sandbox);
 	before = fds_at_rest(sandbox);
 	expect_error(sandbox, exec_terminal(sandbox, ARGV("/no/such"), 0), YETT_E_COMMAND_FAILED,
@@ -516,49 +455,19 @@ static void a_command_with_a_terminal_that_cannot_start_says_why(void **state)
 	terminals_due--;
 	expect_serving(sandbox);
 	assert_int_equal(fds_at_rest(sandbox), before);
-	finish(sandbox);
 }
 
-static void a_timeout_ends_a_command_with_a_terminal(void **state)
+WITH_SANDBOX(a_timeout_ends_a_command_with_a_terminal)
 {
-	struct sandbox *sandbox = start();
 	const struct message_exited *exited =
 		expect_end(sandbox, exec_terminal(sandbox, SH("trap '' HUP; sleep 1000"), 200));
 
-	(void)state;
 	assert_true(exited->timed_out);
-	finish(sandbox);
 }
 
 static int run(const char *name)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(output_and_input_pass_through_pipes),
-		cmocka_unit_test(exit_status_and_signal_are_told_apart),
-		cmocka_unit_test(a_command_is_the_configured_user_without_any_privilege),
-		cmocka_unit_test(capabilities_of_the_profile_survive_and_no_others),
-		cmocka_unit_test(init_keeps_three_capabilities_and_is_out_of_reach),
-		cmocka_unit_test(only_stdio_is_open_in_a_command),
-		cmocka_unit_test(the_environment_is_the_profiles_and_the_requests),
-		cmocka_unit_test(limits_umask_and_nice_come_from_the_profile),
-		cmocka_unit_test(a_command_that_cannot_start_says_why),
-		cmocka_unit_test(the_working_directory_is_entered_as_the_command),
-		cmocka_unit_test(a_signal_reaches_the_whole_group),
-		cmocka_unit_test(a_timeout_kills_the_command_and_its_children),
-		cmocka_unit_test(what_a_command_leaves_behind_ends_with_it),
-		cmocka_unit_test(orphans_are_reaped),
-		cmocka_unit_test(two_hundred_commands_run_at_once),
-		cmocka_unit_test(a_thousand_commands_in_a_row_leave_nothing_in_init),
-		cmocka_unit_test(a_command_without_end_does_not_hold_up_others),
-		cmocka_unit_test(limits_that_were_met_are_named),
-		cmocka_unit_test(the_limit_of_cpu_time_is_named),
-		cmocka_unit_test(a_command_with_a_terminal_has_it_alone),
-		cmocka_unit_test(a_command_with_a_terminal_that_cannot_start_says_why),
-		cmocka_unit_test(a_timeout_ends_a_command_with_a_terminal),
-		cmocka_unit_test(an_idle_sandbox_costs_little_memory),
-	};
-
-	return cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	return testing_run(name, NULL, NULL);
 }
 
 int main(void)

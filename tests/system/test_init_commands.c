@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What yett-init knows of commands that others ask about: by their ids, from any channel, with the
  * outputs that it keeps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/init_sandbox.h"
+#include "tests/support/testing.h"
 
 #include "programs/inside/init/records.h"
 #include "protocol/frame_message.h"
@@ -45,12 +41,10 @@ static const char *kept(int fd, size_t length)
 	return bytes;
 }
 
-static void each_command_has_an_id_of_its_own(void **state)
+WITH_SANDBOX(each_command_has_an_id_of_its_own)
 {
-	struct sandbox *sandbox = start();
 	uint64_t first = exec_command(sandbox, ARGV("cat", "/nonexistent", "é"));
 
-	(void)state;
 	expect(sandbox, MESSAGE_STARTED, first);
 	assert_int_equal(message.body.started.command, 1);
 	expect(sandbox, MESSAGE_EXITED, first);
@@ -71,7 +65,6 @@ static void each_command_has_an_id_of_its_own(void **state)
 	expect_error(sandbox, query(sandbox, QUERY_STATUS, 0), YETT_E_NOT_FOUND, YETT_R_NONE);
 	expect_error(sandbox, query(sandbox, QUERY_WAIT, 4), YETT_E_NOT_FOUND, YETT_R_NONE);
 	contains(message_text(&message, message.body.error.message), "there was no command 4");
-	finish(sandbox);
 }
 
 /* With `count` pieces of metadata, each of so many bytes with its NUL, whose keys differ unless
@@ -90,15 +83,13 @@ static uint64_t exec_with_metadata(struct sandbox *sandbox, unsigned count, int 
 	return send_exec(sandbox, ARGV("true"), NULL, 0);
 }
 
-static void metadata_are_kept_with_the_command(void **state)
+WITH_SANDBOX(metadata_are_kept_with_the_command)
 {
 	enum {
 		COMMANDS = MESSAGE_COMMANDS_MAX + 4,
 		SIZE = MESSAGE_METADATA_MAX / MESSAGE_METADATA_ITEMS_MAX
 	};
-	struct sandbox *sandbox = start();
 
-	(void)state;
 	for (unsigned i = 0; i < COMMANDS; i++) {
 		clear_exec();
 		expect_status(sandbox,
@@ -116,14 +107,10 @@ static void metadata_are_kept_with_the_command(void **state)
 		for (uint32_t j = 0; j < command->metadata_count; j++)
 			assert_int_equal(atoi(message_text(&message, command->metadata[j]) + 4), j);
 	}
-	finish(sandbox);
 }
 
-static void metadata_beyond_their_bounds_are_refused(void **state)
+WITH_SANDBOX(metadata_beyond_their_bounds_are_refused)
 {
-	struct sandbox *sandbox = start();
-
-	(void)state;
 	clear_exec();
 	expect_error(sandbox, exec_with_metadata(sandbox, 2, 16, true), YETT_E_INVALID_REQUEST,
 	             YETT_R_RANGE);
@@ -136,7 +123,6 @@ static void metadata_beyond_their_bounds_are_refused(void **state)
 	             YETT_R_NONE);
 	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
 	assert_int_equal(ask(sandbox, QUERY_STATUS, 1)->metadata_count, 0);
-	finish(sandbox);
 }
 
 static void bound_commands(uint64_t usual_ms, uint64_t most_ms)
@@ -149,11 +135,10 @@ static void bound_commands(uint64_t usual_ms, uint64_t most_ms)
 	(void)snprintf(config.command_place, sizeof config.command_place, "/etc/yett/yett.conf:12");
 }
 
-static void a_command_that_asks_for_no_time_has_the_usual_one(void **state)
+TEST(a_command_that_asks_for_no_time_has_the_usual_one)
 {
 	struct sandbox *sandbox;
 
-	(void)state;
 	bound_commands(50, 1000000);
 	sandbox = start_prepared();
 	(void)expect_end(sandbox, exec_command(sandbox, ARGV("sleep", "1000")));
@@ -162,12 +147,11 @@ static void a_command_that_asks_for_no_time_has_the_usual_one(void **state)
 	finish(sandbox);
 }
 
-static void a_command_that_asks_for_more_time_than_there_is_is_refused_by_the_rule(void **state)
+TEST(a_command_that_asks_for_more_time_than_there_is_is_refused_by_the_rule)
 {
 	struct sandbox *sandbox;
 	const struct message_error *error = &message.body.error;
 
-	(void)state;
 	bound_commands(500000, 600000);
 	sandbox = start_prepared();
 	expect_error(sandbox, exec_fds(sandbox, ARGV("true"), NULL, 600001),
@@ -182,11 +166,10 @@ static void a_command_that_asks_for_more_time_than_there_is_is_refused_by_the_ru
 }
 
 /* The usual time is of what users run. */
-static void a_file_operation_has_all_the_time_that_there_is(void **state)
+TEST(a_file_operation_has_all_the_time_that_there_is)
 {
 	struct sandbox *sandbox;
 
-	(void)state;
 	bound_commands(20, 300);
 	sandbox = start_prepared();
 	clear_exec();
@@ -197,13 +180,11 @@ static void a_file_operation_has_all_the_time_that_there_is(void **state)
 	finish(sandbox);
 }
 
-static void the_states_of_commands_are_told_apart(void **state)
+WITH_SANDBOX(the_states_of_commands_are_told_apart)
 {
-	struct sandbox *sandbox = start();
 	const struct message_command *command;
 	uint64_t running;
 
-	(void)state;
 	expect_status(sandbox, exec_command(sandbox, SH("exit 3")), 3);
 	command = ask(sandbox, QUERY_STATUS, 1);
 	assert_int_equal(command->state, EXECUTION_COMPLETED);
@@ -231,17 +212,14 @@ static void the_states_of_commands_are_told_apart(void **state)
 	assert_int_equal(command->result.status, 0);
 	assert_int_equal(command->result.started_ms, command->started_ms);
 	assert_int_equal(command->result.ended_ms, 0);
-	finish(sandbox);
 }
 
 /* Its cgroup counts; and what the commands before it used in the same one is not its own. */
-static void what_a_running_command_has_used_is_told(void **state)
+WITH_SANDBOX(what_a_running_command_has_used_is_told)
 {
-	struct sandbox *sandbox = start();
 	const struct message_command *command;
 	uint64_t spent;
 
-	(void)state;
 	(void)expect_end(
 		sandbox,
 		exec_command(sandbox, SH("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")));
@@ -255,16 +233,14 @@ static void what_a_running_command_has_used_is_told(void **state)
 		command = ask(sandbox, QUERY_STATUS, 3);
 	while (with_cgroup && command->result.user_us < 1000);
 	assert_true(with_cgroup || command->result.user_us == 0);
-	finish(sandbox);
 }
 
-static void a_command_of_another_channel_is_killed_with_what_it_started(void **state)
+WITH_SANDBOX(a_command_of_another_channel_is_killed_with_what_it_started)
 {
-	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	struct sandbox *other = attach(sandbox);
 	int p[2];
 	uint64_t sequence;
 
-	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
 	sequence = exec_fds(sandbox, SH("sleep 1000 & exec sleep 1000"), (int[]){-1, p[1], -1}, 0);
 	close(p[1]);
@@ -276,17 +252,15 @@ static void a_command_of_another_channel_is_killed_with_what_it_started(void **s
 	assert_int_equal(ask(other, QUERY_KILL, 1)->state,
 	                 EXECUTION_KILLED); /* too late is no error */
 	detach(other);
-	finish(sandbox);
 }
 
-static void who_waits_is_told_of_the_end_and_can_send_signals(void **state)
+WITH_SANDBOX(who_waits_is_told_of_the_end_and_can_send_signals)
 {
-	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	struct sandbox *other = attach(sandbox);
 	uint64_t sequence = exec_command(sandbox,
 	                                 SH("trap 'exit 9' TERM; while :; do sleep 0.01; done")),
 		 wait;
 
-	(void)state;
 	expect(sandbox, MESSAGE_STARTED, sequence);
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 	wait = query(other, QUERY_WAIT, 1);
@@ -300,16 +274,14 @@ static void who_waits_is_told_of_the_end_and_can_send_signals(void **state)
 	assert_int_equal(message.body.commands.commands[0].state, EXECUTION_KILLED);
 	expect(sandbox, MESSAGE_EXITED, sequence);
 	detach(other);
-	finish(sandbox);
 }
 
-static void a_result_outlives_the_channel_of_its_command(void **state)
+TEST(a_result_outlives_the_channel_of_its_command)
 {
 	struct sandbox *sandbox, *maker, *other;
 	const struct message_command *command;
 	uint64_t wait;
 
-	(void)state;
 	prepare();
 	config.linger = true;
 	sandbox = start_prepared();
@@ -329,12 +301,10 @@ static void a_result_outlives_the_channel_of_its_command(void **state)
 	finish(sandbox);
 }
 
-static void outputs_are_kept_apart_or_in_one(void **state)
+WITH_SANDBOX(outputs_are_kept_apart_or_in_one)
 {
-	struct sandbox *sandbox = start();
 	const struct message_command *command;
 
-	(void)state;
 	expect_status(sandbox,
 	              exec_captured(sandbox, SH("echo one; echo two >&2; echo three >/dev/stdout"),
 	                            4096, false),
@@ -354,16 +324,13 @@ static void outputs_are_kept_apart_or_in_one(void **state)
 	command = ask(sandbox, QUERY_OUTPUT, 3);
 	assert_int_equal(command->captured, OUTPUT_OUT | OUTPUT_ERR);
 	assert_int_equal(outputs_count, 0);
-	finish(sandbox);
 }
 
-static void what_exceeds_the_bound_is_dropped_and_holds_nobody_up(void **state)
+WITH_SANDBOX(what_exceeds_the_bound_is_dropped_and_holds_nobody_up)
 {
-	struct sandbox *sandbox = start();
 	const struct message_command *command;
 	char bytes[1001];
 
-	(void)state;
 	expect_status(
 		sandbox,
 		exec_captured(sandbox, SH("yes | head -c 20000000; printf end >&2"), 1000, false),
@@ -382,17 +349,14 @@ static void what_exceeds_the_bound_is_dropped_and_holds_nobody_up(void **state)
 	command = ask(sandbox, QUERY_STATUS, 3);
 	assert_int_equal(command->truncated, OUTPUT_OUT);
 	assert_int_equal(command->output_bytes[0], 0);
-	finish(sandbox);
 }
 
-static void a_descriptor_of_output_shows_what_comes_and_changes_nothing(void **state)
+WITH_SANDBOX(a_descriptor_of_output_shows_what_comes_and_changes_nothing)
 {
-	struct sandbox *sandbox = start();
 	const struct message_command *command;
 	uint64_t sequence;
 	int in[2], fd;
 
-	(void)state;
 	assert_return_code(pipe2(in, O_CLOEXEC), errno);
 	clear_exec();
 	message.body.exec.stdio[1] = STDIO_CAPTURE;
@@ -414,7 +378,6 @@ static void a_descriptor_of_output_shows_what_comes_and_changes_nothing(void **s
 	close(in[1]);
 	expect(sandbox, MESSAGE_EXITED, sequence);
 	assert_string_equal(kept(fd, 13), "first\nsecond\n");
-	finish(sandbox);
 }
 
 /* Of which the last one runs so long that a child is ready for a next one then, as for rest(). */
@@ -426,12 +389,10 @@ static void run_captured(struct sandbox *sandbox, uint64_t count)
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 }
 
-static void the_oldest_results_go_first(void **state)
+WITH_SANDBOX(the_oldest_results_go_first)
 {
-	struct sandbox *sandbox = start();
 	size_t fds;
 
-	(void)state;
 	run_captured(sandbox, 10);
 	fds = count_fds(sandbox->pid);
 	run_captured(sandbox, RECORDS_MAX + 3 - 10);
@@ -444,16 +405,14 @@ static void the_oldest_results_go_first(void **state)
 	assert_int_equal(message.body.commands.commands[0].id, 4);
 	assert_int_equal(message.body.commands.commands[MESSAGE_COMMANDS_MAX - 1].id,
 	                 4 + MESSAGE_COMMANDS_MAX - 1);
-	finish(sandbox);
 }
 
-static void results_that_nobody_has_fetched_outlive_those_that_were(void **state)
+TEST(results_that_nobody_has_fetched_outlive_those_that_were)
 {
 	struct sandbox *sandbox, *maker, *other;
 	uint64_t sequence;
 	int in[2];
 
-	(void)state;
 	prepare();
 	config.linger = true;
 	sandbox = start_prepared();
@@ -495,12 +454,10 @@ static uint64_t exec_operation(struct sandbox *sandbox, char *const *argv)
 	return send_exec(sandbox, argv, NULL, 0);
 }
 
-static void file_operations_are_counted_apart_and_leave_no_result(void **state)
+WITH_SANDBOX(file_operations_are_counted_apart_and_leave_no_result)
 {
-	struct sandbox *sandbox = start();
 	uint64_t running;
 
-	(void)state;
 	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
 	for (int i = 0; i < RECORDS_MAX + 4; i++)
 		expect_status(sandbox, exec_operation(sandbox, ARGV("true")), 0);
@@ -525,7 +482,6 @@ static void file_operations_are_counted_apart_and_leave_no_result(void **state)
 	message.body.exec.stdio[1] = STDIO_CAPTURE;
 	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST,
 	             YETT_R_NONE);
-	finish(sandbox);
 }
 
 static uint64_t follow(struct sandbox *sandbox, uint64_t id, uint64_t out, uint64_t err)
@@ -538,13 +494,12 @@ static uint64_t follow(struct sandbox *sandbox, uint64_t id, uint64_t out, uint6
 	return sandbox->sequence;
 }
 
-static void who_follows_is_told_when_there_is_more(void **state)
+WITH_SANDBOX(who_follows_is_told_when_there_is_more)
 {
-	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	struct sandbox *other = attach(sandbox);
 	uint64_t sequence;
 	int in[2];
 
-	(void)state;
 	assert_return_code(pipe2(in, O_CLOEXEC), errno);
 	clear_exec();
 	message.body.exec.stdio[1] = message.body.exec.stdio[2] = STDIO_CAPTURE;
@@ -573,17 +528,15 @@ static void who_follows_is_told_when_there_is_more(void **state)
 	for (size_t i = 0; i < outputs_count; i++)
 		close(outputs[i]);
 	detach(other);
-	finish(sandbox);
 }
 
-static void input_can_be_given_later_and_has_an_end(void **state)
+WITH_SANDBOX(input_can_be_given_later_and_has_an_end)
 {
-	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	struct sandbox *other = attach(sandbox);
 	size_t fds = fds_at_rest(sandbox);
 	uint64_t sequence;
 	int first;
 
-	(void)state;
 	clear_exec();
 	message.body.exec.stdio[0] = STDIO_CAPTURE;
 	message.body.exec.stdio[1] = STDIO_CAPTURE;
@@ -614,7 +567,6 @@ static void input_can_be_given_later_and_has_an_end(void **state)
 	expect_error(other, query(other, QUERY_INPUT, 5), YETT_E_NOT_RUNNING, YETT_R_NONE);
 	assert_int_equal(fds_at_rest(sandbox), fds + 1); /* the memory with the output of 3 */
 	detach(other);
-	finish(sandbox);
 }
 
 static uint64_t send_signal(struct sandbox *sandbox, uint64_t id, uint32_t number)
@@ -627,12 +579,11 @@ static uint64_t send_signal(struct sandbox *sandbox, uint64_t id, uint32_t numbe
 	return sandbox->sequence;
 }
 
-static void a_command_of_another_channel_is_sent_a_signal_by_its_id(void **state)
+WITH_SANDBOX(a_command_of_another_channel_is_sent_a_signal_by_its_id)
 {
-	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	struct sandbox *other = attach(sandbox);
 	uint64_t sequence = exec_command(sandbox, ARGV("sleep", "1000"));
 
-	(void)state;
 	expect(sandbox, MESSAGE_STARTED, sequence);
 	expect_error(other, send_signal(other, 1, 0), YETT_E_INVALID_REQUEST, YETT_R_RANGE);
 	expect(other, MESSAGE_COMMANDS, send_signal(other, 1, SIGUSR1));
@@ -642,15 +593,13 @@ static void a_command_of_another_channel_is_sent_a_signal_by_its_id(void **state
 	expect_error(other, send_signal(other, 1, SIGUSR1), YETT_E_NOT_RUNNING, YETT_R_NONE);
 	expect_error(other, send_signal(other, 2, SIGUSR1), YETT_E_NOT_FOUND, YETT_R_NONE);
 	detach(other);
-	finish(sandbox);
 }
 
-static void kept_output_is_bounded_by_the_sandboxs_memory(void **state)
+TEST(kept_output_is_bounded_by_the_sandboxs_memory)
 {
 	struct sandbox *sandbox;
 	const struct message_command *command;
 
-	(void)state;
 	prepare();
 	config.memory_bytes = 4 << 20;
 	sandbox = start_prepared();
@@ -671,20 +620,17 @@ static void kept_output_is_bounded_by_the_sandboxs_memory(void **state)
 	finish(sandbox);
 }
 
-static void what_outlives_a_command_does_not_hold_up_its_output(void **state)
+WITH_SANDBOX(what_outlives_a_command_does_not_hold_up_its_output)
 {
-	struct sandbox *sandbox = start();
 	const struct message_command *command;
 
-	(void)state;
 	expect_status(sandbox,
 	              exec_captured(sandbox, SH("setsid sleep 1000 & echo here"), 4096, false), 0);
 	command = ask(sandbox, QUERY_OUTPUT, 1);
 	assert_string_equal(kept(outputs[0], command->output_bytes[0]), "here\n");
-	finish(sandbox);
 }
 
-static void what_does_not_go_together_is_refused(void **state)
+WITH_SANDBOX(what_does_not_go_together_is_refused)
 {
 	static const struct {
 		uint32_t stdio[3];
@@ -695,9 +641,7 @@ static void what_does_not_go_together_is_refused(void **state)
 		{{0, STDIO_AS_OUTPUT, 0}, 0, false}, {{0, 0, 0}, 1, false},
 		{{0, STDIO_CAPTURE, 0}, 1, true},
 	};
-	struct sandbox *sandbox = start();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		clear_exec();
 		memcpy(message.body.exec.stdio, rows[i].stdio, sizeof rows[i].stdio);
@@ -710,7 +654,6 @@ static void what_does_not_go_together_is_refused(void **state)
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 	assert_int_equal(message.body.commands.last, 0); /* none of them was one */
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
 /* An EXEC of `argv` with further texts from memory of `size` bytes; sealed, or not. */
@@ -737,13 +680,11 @@ static uint64_t exec_more(struct sandbox *sandbox, char *const *argv, const void
 	return sequence;
 }
 
-static void arguments_and_variables_beyond_a_packet_come_in_memory(void **state)
+WITH_SANDBOX(arguments_and_variables_beyond_a_packet_come_in_memory)
 {
-	struct sandbox *sandbox = start();
 	static char many[300000];
 	size_t used = 0;
 
-	(void)state;
 	expect_status(sandbox,
 	              exec_more(sandbox, SH("echo $# $1$2; printenv A B"), "sh\0x\0\xff\0A=1\0B=\n",
 	                        15, 15, 3, 2, true),
@@ -761,10 +702,9 @@ static void arguments_and_variables_beyond_a_packet_come_in_memory(void **state)
 	(void)ask(sandbox, QUERY_OUTPUT, 2);
 	assert_string_equal(kept(outputs[0], message.body.commands.commands[0].output_bytes[0]),
 	                    "59999 9999\n");
-	finish(sandbox);
 }
 
-static void memory_that_is_not_what_is_said_is_refused(void **state)
+WITH_SANDBOX(memory_that_is_not_what_is_said_is_refused)
 {
 	static const struct {
 		const char *bytes;
@@ -787,10 +727,8 @@ static void memory_that_is_not_what_is_said_is_refused(void **state)
 		{"", 0, MESSAGE_TEXTS_MAX, MESSAGE_TEXTS_MAX, 0, true,
 	         YETT_E_COMMAND_FAILED}, /* which execve(2) does not take */
 	};
-	struct sandbox *sandbox = start();
 	uint64_t sequence;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		sequence =
 			exec_more(sandbox, ARGV("true"), cases[i].bytes, cases[i].length,
@@ -818,15 +756,12 @@ static void memory_that_is_not_what_is_said_is_refused(void **state)
 	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST,
 	             YETT_R_NONE);
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
-static void two_hundred_commands_at_once_keep_their_outputs(void **state)
+WITH_SANDBOX(two_hundred_commands_at_once_keep_their_outputs)
 {
-	struct sandbox *sandbox = start();
 	char expected[32];
 
-	(void)state;
 	for (uint64_t id = 1; id <= 200; id++) {
 		char script[64];
 
@@ -852,7 +787,6 @@ static void two_hundred_commands_at_once_keep_their_outputs(void **state)
 		assert_int_equal(outputs_count, 1);
 		assert_string_equal(kept(outputs[0], command->output_bytes[0]), expected);
 	}
-	finish(sandbox);
 }
 
 /* A SESSION that sets the directory, up to two variables, and takes one away; NULL: not. Returns
@@ -889,12 +823,11 @@ static const char *seen(struct sandbox *sandbox, char *const *argv)
 	return output_of_prepared(sandbox, argv);
 }
 
-static void what_a_session_has_later_commands_begin_with(void **state)
+WITH_SANDBOX(what_a_session_has_later_commands_begin_with)
 {
-	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	struct sandbox *other = attach(sandbox);
 	const struct message_surroundings *told = &message.body.surroundings;
 
-	(void)state;
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, NULL, NULL, NULL));
 	assert_int_equal(told->cwd.length, 0);
 	assert_int_equal(told->env_count, 0);
@@ -921,7 +854,6 @@ static void what_a_session_has_later_commands_begin_with(void **state)
 	assert_string_equal(seen(sandbox, SH("echo $C $B")),
 	                    "3\n"); /* refused, it changes nothing */
 	detach(other);
-	finish(sandbox);
 }
 
 /* The number in the sandbox of the only child that init has now. proc_pid_status(5) */
@@ -946,13 +878,11 @@ static unsigned long pid_of_child(const struct sandbox *sandbox)
 	return inside;
 }
 
-static void a_child_that_waits_follows_the_session(void **state)
+WITH_SANDBOX(a_child_that_waits_follows_the_session)
 {
-	struct sandbox *sandbox = start();
 	char expected[64];
 	const char *told;
 
-	(void)state;
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, "/usr", "A=1", "B=2", NULL));
 	assert_int_equal(count_children_at_rest(sandbox), 1);
 	(void)snprintf(expected, sizeof expected, "%lu /tmp 3 4\n", pid_of_child(sandbox));
@@ -972,15 +902,12 @@ static void a_child_that_waits_follows_the_session(void **state)
 	told = seen(sandbox, SH("echo $$ $PWD $A"));
 	assert_string_not_equal(told, expected);
 	assert_string_equal(strchr(told, ' '), strchr(expected, ' '));
-	finish(sandbox);
 }
 
-static void a_session_is_bounded(void **state)
+WITH_SANDBOX(a_session_is_bounded)
 {
-	struct sandbox *sandbox = start();
 	char variable[20000] = "A=", text[32];
 
-	(void)state;
 	memset(variable + 2, 'x', sizeof variable - 3);
 	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, variable, NULL, NULL));
 	variable[0] = 'B';
@@ -995,45 +922,11 @@ static void a_session_is_bounded(void **state)
 	expect_error(sandbox, change(sandbox, NULL, "one=more", NULL, NULL), YETT_E_RESOURCE_LIMIT,
 	             YETT_R_NONE);
 	assert_string_equal(seen(sandbox, SH("echo $V0 $V1023 $LANG")), "0 1023 C.UTF-8\n");
-	finish(sandbox);
 }
 
 static int run(const char *name)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_command_has_an_id_of_its_own),
-		cmocka_unit_test(metadata_are_kept_with_the_command),
-		cmocka_unit_test(metadata_beyond_their_bounds_are_refused),
-		cmocka_unit_test(a_command_that_asks_for_no_time_has_the_usual_one),
-		cmocka_unit_test(
-			a_command_that_asks_for_more_time_than_there_is_is_refused_by_the_rule),
-		cmocka_unit_test(a_file_operation_has_all_the_time_that_there_is),
-		cmocka_unit_test(the_states_of_commands_are_told_apart),
-		cmocka_unit_test(what_a_running_command_has_used_is_told),
-		cmocka_unit_test(a_command_of_another_channel_is_killed_with_what_it_started),
-		cmocka_unit_test(who_waits_is_told_of_the_end_and_can_send_signals),
-		cmocka_unit_test(a_result_outlives_the_channel_of_its_command),
-		cmocka_unit_test(outputs_are_kept_apart_or_in_one),
-		cmocka_unit_test(what_exceeds_the_bound_is_dropped_and_holds_nobody_up),
-		cmocka_unit_test(a_descriptor_of_output_shows_what_comes_and_changes_nothing),
-		cmocka_unit_test(the_oldest_results_go_first),
-		cmocka_unit_test(results_that_nobody_has_fetched_outlive_those_that_were),
-		cmocka_unit_test(file_operations_are_counted_apart_and_leave_no_result),
-		cmocka_unit_test(who_follows_is_told_when_there_is_more),
-		cmocka_unit_test(input_can_be_given_later_and_has_an_end),
-		cmocka_unit_test(a_command_of_another_channel_is_sent_a_signal_by_its_id),
-		cmocka_unit_test(arguments_and_variables_beyond_a_packet_come_in_memory),
-		cmocka_unit_test(memory_that_is_not_what_is_said_is_refused),
-		cmocka_unit_test(kept_output_is_bounded_by_the_sandboxs_memory),
-		cmocka_unit_test(what_outlives_a_command_does_not_hold_up_its_output),
-		cmocka_unit_test(what_does_not_go_together_is_refused),
-		cmocka_unit_test(two_hundred_commands_at_once_keep_their_outputs),
-		cmocka_unit_test(what_a_session_has_later_commands_begin_with),
-		cmocka_unit_test(a_child_that_waits_follows_the_session),
-		cmocka_unit_test(a_session_is_bounded),
-	};
-
-	return cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	return testing_run(name, NULL, NULL);
 }
 
 int main(void)

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yett-init against clients that lie, stop reading or die, and starts that fail. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/init_sandbox.h"
+#include "tests/support/testing.h"
 
 #include "base/filter_head.h"
 #include "protocol/codec.h"
@@ -34,15 +30,13 @@ static void send_raw(struct sandbox *sandbox, const void *bytes, size_t length, 
 	assert_int_equal(frame_send(sandbox->channel, bytes, length, fds, fd_count, 0), 0);
 }
 
-static void hostile_packets_are_answered_and_forgotten(void **state)
+WITH_SANDBOX(hostile_packets_are_answered_and_forgotten)
 {
-	struct sandbox *sandbox = start();
 	struct envelope envelope = {.kind = MESSAGE_EXEC, .sequence = 1000, .body_length = 64};
 	uint8_t packet[ENVELOPE_HEADER_SIZE + 64];
 	uint8_t body[4096];
 	size_t length;
 
-	(void)state;
 	memset(packet, 0xc1, sizeof packet);
 	envelope_write(&envelope, packet);
 	send_raw(sandbox, packet, 10, NULL, 0);
@@ -72,16 +66,13 @@ static void hostile_packets_are_answered_and_forgotten(void **state)
 		frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
 	expect_error(sandbox, sandbox->sequence, YETT_E_PROTOCOL, YETT_R_KIND);
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
-static void a_wrong_number_of_descriptors_is_refused(void **state)
+WITH_SANDBOX(a_wrong_number_of_descriptors_is_refused)
 {
-	struct sandbox *sandbox = start();
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fds[128];
 	size_t before;
 
-	(void)state;
 	expect_serving(sandbox);
 	before = fds_at_rest(sandbox);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -100,12 +91,10 @@ static void a_wrong_number_of_descriptors_is_refused(void **state)
 	close(null);
 	expect_serving(sandbox);
 	assert_int_equal(fds_at_rest(sandbox), before);
-	finish(sandbox);
 }
 
-static void descriptors_that_are_doors_are_refused(void **state)
+WITH_SANDBOX(descriptors_that_are_doors_are_refused)
 {
-	struct sandbox *sandbox = start();
 	char node[] = "/tmp/yett-init-node-XXXXXX";
 	int bad[] = {open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 	             open("/etc/passwd", O_PATH | O_CLOEXEC),
@@ -119,7 +108,6 @@ static void descriptors_that_are_doors_are_refused(void **state)
 	             -1};
 	const size_t last = ARRAY_SIZE(bad) - 1;
 
-	(void)state;
 	/* A block device's node, opened as O_PATH's opposite only where the kernel has a driver for
 	 * it. */
 	close(mkstemp(node));
@@ -141,15 +129,12 @@ static void descriptors_that_are_doors_are_refused(void **state)
 		close(bad[i]);
 	}
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
-static void requests_for_terminals_that_contradict_themselves_are_refused(void **state)
+WITH_SANDBOX(requests_for_terminals_that_contradict_themselves_are_refused)
 {
-	struct sandbox *sandbox = start();
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		clear_exec();
 		message.body.exec.terminal = i == 0;
@@ -163,20 +148,17 @@ static void requests_for_terminals_that_contradict_themselves_are_refused(void *
 	terminals_due = 0;
 	close(null);
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
 /* Two at once for each descriptor that init may have: what it cannot take it says, and kills, and
  * it serves on. */
-static void more_terminals_than_init_has_room_for_are_refused(void **state)
+WITH_SANDBOX(more_terminals_than_init_has_room_for_are_refused)
 {
 	enum { COMMANDS = 60 };
 	struct rlimit limit, low;
-	struct sandbox *sandbox = start();
 	size_t before;
 	int started = 0, refused = 0, ended_count = 0;
 
-	(void)state;
 	expect_serving(sandbox);
 	before = fds_at_rest(sandbox);
 	assert_return_code(prlimit(sandbox->pid, RLIMIT_NOFILE, NULL, &limit), errno);
@@ -199,17 +181,14 @@ static void more_terminals_than_init_has_room_for_are_refused(void **state)
 	assert_return_code(prlimit(sandbox->pid, RLIMIT_NOFILE, &limit, NULL), errno);
 	expect_serving(sandbox);
 	assert_int_equal(fds_at_rest(sandbox), before);
-	finish(sandbox);
 }
 
-static void a_client_that_stops_reading_loses_no_result(void **state)
+WITH_SANDBOX(a_client_that_stops_reading_loses_no_result)
 {
 	enum { COMMANDS = 600 };
-	struct sandbox *sandbox = start();
 	unsigned char seen[COMMANDS + 1] = {0};
 	int sent = 0, got = 0;
 
-	(void)state;
 	while (sent < COMMANDS) { /* until init takes no more: its results fill the channel, then
 		                     the requests do */
 		struct message_exec *exec = &message.body.exec;
@@ -242,12 +221,10 @@ static void a_client_that_stops_reading_loses_no_result(void **state)
 	for (int i = 1; i <= sent; i++)
 		assert_int_equal(seen[i], i % 2 ? 1 : 2);
 	expect_serving(sandbox);
-	finish(sandbox);
 }
 
-static void the_end_of_either_socket_ends_the_sandbox(void **state)
+TEST(the_end_of_either_socket_ends_the_sandbox)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct sandbox *sandbox = start();
 		int p[2];
@@ -267,12 +244,10 @@ static void the_end_of_either_socket_ends_the_sandbox(void **state)
 	}
 }
 
-static void a_killed_client_ends_the_sandbox(void **state)
+WITH_SANDBOX(a_killed_client_ends_the_sandbox)
 {
-	struct sandbox *sandbox = start();
 	pid_t client = fork();
 
-	(void)state;
 	assert_true(client >= 0);
 	if (client == 0) {
 		pause();
@@ -283,16 +258,14 @@ static void a_killed_client_ends_the_sandbox(void **state)
 	kill(client, SIGKILL);
 	assert_int_equal(waitpid(client, NULL, 0), client);
 	assert_true(ended(sandbox));
-	finish(sandbox);
 }
 
 /* --- start --- */
 
-static void a_start_that_fails_names_its_step(void **state)
+TEST(a_start_that_fails_names_its_step)
 {
 	struct sandbox *sandbox;
 
-	(void)state;
 	prepare();
 	sandbox = start_cut(offsetof(struct init_config, data) + config.data_used - 1);
 	assert_int_equal(sandbox->report.error, EBADMSG);
@@ -344,12 +317,11 @@ static int errno_of_forbidden(bool has_other)
 	return error;
 }
 
-static void where_another_filter_has_a_listener_forbidden_calls_fail_all_the_same(void **state)
+TEST(where_another_filter_has_a_listener_forbidden_calls_fail_all_the_same)
 {
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(errno_of_forbidden(false),
 	                 ENOSYS); /* the listener that came with the report is closed */
 	pid = fork();             /* a filter is for good */
@@ -362,21 +334,7 @@ static void where_another_filter_has_a_listener_forbidden_calls_fail_all_the_sam
 
 static int run(const char *name)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hostile_packets_are_answered_and_forgotten),
-		cmocka_unit_test(a_wrong_number_of_descriptors_is_refused),
-		cmocka_unit_test(descriptors_that_are_doors_are_refused),
-		cmocka_unit_test(requests_for_terminals_that_contradict_themselves_are_refused),
-		cmocka_unit_test(more_terminals_than_init_has_room_for_are_refused),
-		cmocka_unit_test(a_client_that_stops_reading_loses_no_result),
-		cmocka_unit_test(the_end_of_either_socket_ends_the_sandbox),
-		cmocka_unit_test(a_killed_client_ends_the_sandbox),
-		cmocka_unit_test(a_start_that_fails_names_its_step),
-		cmocka_unit_test(
-			where_another_filter_has_a_listener_forbidden_calls_fail_all_the_same),
-	};
-
-	return cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	return testing_run(name, NULL, NULL);
 }
 
 int main(void)

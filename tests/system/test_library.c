@@ -2,6 +2,7 @@
 /* libyett against a real service, as an ordinary program uses it: started by tests/support/yett.py
  * as a user. */
 #include "tests/support/library.h"
+#include "tests/support/testing.h"
 #include "tests/support/waiting.h"
 
 #include <errno.h>
@@ -97,8 +98,10 @@ static char *output_of(struct yett_sandbox *sandbox, const char *const *argv)
 	return text;
 }
 
+#define WITH_FIXTURE(test) TEST_OF(test, struct fixture *fixture, set_up, tear_down)
+
 /* Each is written once the one before it was read: when its pipe is empty again. */
-static void the_two_outputs_are_also_told_in_their_order(void **state)
+WITH_FIXTURE(the_two_outputs_are_also_told_in_their_order)
 {
 	static const char *const argv[] = {
 		"python3", "-c",
@@ -109,7 +112,6 @@ static void the_two_outputs_are_also_told_in_their_order(void **state)
 		"    while struct.unpack('i', fcntl.ioctl(fd, termios.FIONREAD, b'....'))[0]:\n"
 		"        pass\n",
 		NULL};
-	struct fixture *fixture = *state;
 	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
 	struct yett_output *output = NULL;
 
@@ -123,10 +125,8 @@ static void the_two_outputs_are_also_told_in_their_order(void **state)
 	yett_free(output);
 }
 
-static void two_hundred_commands_one_after_another(void **state)
+WITH_FIXTURE(two_hundred_commands_one_after_another)
 {
-	struct fixture *fixture = *state;
-
 	for (int i = 0; i < 200; i++) {
 		char script[32];
 
@@ -135,10 +135,9 @@ static void two_hundred_commands_one_after_another(void **state)
 	}
 }
 
-static void several_commands_at_once(void **state)
+WITH_FIXTURE(several_commands_at_once)
 {
 	enum { COMMANDS = 50 };
-	struct fixture *fixture = *state;
 	struct yett_command *commands[COMMANDS];
 	int in[2];
 
@@ -162,9 +161,8 @@ static void several_commands_at_once(void **state)
 		assert_int_equal(finish(commands[i]).status, i + 1);
 }
 
-static void commands_of_one_sandbox_see_each_other_and_its_files(void **state)
+WITH_FIXTURE(commands_of_one_sandbox_see_each_other_and_its_files)
 {
-	struct fixture *fixture = *state;
 	struct yett_command *sleeper;
 	char *text;
 
@@ -178,9 +176,8 @@ static void commands_of_one_sandbox_see_each_other_and_its_files(void **state)
 	assert_int_equal(finish(sleeper).status, SIGTERM);
 }
 
-static void a_signal_reaches_a_command(void **state)
+WITH_FIXTURE(a_signal_reaches_a_command)
 {
-	struct fixture *fixture = *state;
 	struct yett_command *command;
 	const struct yett_result *result = NULL;
 	int out[2];
@@ -203,9 +200,8 @@ static void a_signal_reaches_a_command(void **state)
 	(void)close(out[0]);
 }
 
-static void a_timeout_ends_a_command_and_not_the_sandbox(void **state)
+WITH_FIXTURE(a_timeout_ends_a_command_and_not_the_sandbox)
 {
-	struct fixture *fixture = *state;
 	const struct yett_command_options options = {
 		.size = sizeof options,
 		.argv = SH("trap '' TERM; while :; do sleep 1000; done"),
@@ -221,9 +217,8 @@ static void a_timeout_ends_a_command_and_not_the_sandbox(void **state)
 	expect_status(fixture->sandbox, ARGV("true"), 0);
 }
 
-static void a_command_that_cannot_start_says_why(void **state)
+WITH_FIXTURE(a_command_that_cannot_start_says_why)
 {
-	struct fixture *fixture = *state;
 	static const struct {
 		const char *program;
 		int error;
@@ -247,9 +242,8 @@ static void a_command_that_cannot_start_says_why(void **state)
 	}
 }
 
-static void environment_and_directory_are_as_asked(void **state)
+WITH_FIXTURE(environment_and_directory_are_as_asked)
 {
-	struct fixture *fixture = *state;
 	const struct yett_command_options options = {.size = sizeof options,
 	                                             .argv = SH("echo $MINE $LANG; pwd"),
 	                                             .env = ARGV("MINE=yes", "LANG=C"),
@@ -275,9 +269,8 @@ static void environment_and_directory_are_as_asked(void **state)
 	                 YETT_E_INVALID_REQUEST);
 }
 
-static void output_beyond_the_bound_is_dropped_not_lost_count_of(void **state)
+WITH_FIXTURE(output_beyond_the_bound_is_dropped_not_lost_count_of)
 {
-	struct fixture *fixture = *state;
 	const struct yett_command_options options = {
 		.size = sizeof options,
 		.argv = SH("head -c 100000 /dev/zero | tr '\\0' x; echo e >&2; exit 2")};
@@ -293,9 +286,8 @@ static void output_beyond_the_bound_is_dropped_not_lost_count_of(void **state)
 	yett_free(output);
 }
 
-static void descriptors_that_are_doors_are_refused(void **state)
+WITH_FIXTURE(descriptors_that_are_doors_are_refused)
 {
-	struct fixture *fixture = *state;
 	int bad[] = {open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 	             open("/etc/passwd", O_PATH | O_CLOEXEC),
 	             open("/dev/zero", O_RDWR | O_CLOEXEC),
@@ -328,10 +320,9 @@ static void note_end(struct yett_command *command, void *data)
 	(*(int *)data)++;
 }
 
-static void an_event_loop_learns_of_ends_by_the_descriptor(void **state)
+WITH_FIXTURE(an_event_loop_learns_of_ends_by_the_descriptor)
 {
 	enum { COMMANDS = 8 };
-	struct fixture *fixture = *state;
 	struct yett_command *commands[COMMANDS];
 	struct pollfd wait = {.fd = yett_sandbox_fd(fixture->sandbox), .events = POLLIN};
 	int ended = 0;
@@ -381,10 +372,9 @@ static void *use_a_sandbox_of_its_own(void *data)
 	return good == 11 ? connection : NULL;
 }
 
-static void threads_use_a_sandbox_each_on_one_connection(void **state)
+WITH_FIXTURE(threads_use_a_sandbox_each_on_one_connection)
 {
 	enum { THREADS = 6 };
-	struct fixture *fixture = *state;
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < THREADS; i++)
@@ -399,9 +389,8 @@ static void threads_use_a_sandbox_each_on_one_connection(void **state)
 	}
 }
 
-static void a_sandbox_ends_with_its_handle(void **state)
+WITH_FIXTURE(a_sandbox_ends_with_its_handle)
 {
-	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = create(fixture->connection);
 	int out[2];
 	char byte;
@@ -421,9 +410,8 @@ static void a_sandbox_ends_with_its_handle(void **state)
 	              0); /* the other sandbox of the connection lives */
 }
 
-static void a_command_whose_sandbox_ends_says_so(void **state)
+WITH_FIXTURE(a_command_whose_sandbox_ends_says_so)
 {
-	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = create(fixture->connection);
 	struct yett_command *command = start(sandbox, ARGV("sleep", "1000"), NULL);
 	const struct yett_result *result = NULL;
@@ -435,7 +423,7 @@ static void a_command_whose_sandbox_ends_says_so(void **state)
 	yett_command_free(command);
 }
 
-static void closing_the_connection_ends_its_sandboxes(void **state)
+TEST(closing_the_connection_ends_its_sandboxes)
 {
 	struct yett_connection *connection = NULL;
 	struct yett_command *command;
@@ -443,7 +431,6 @@ static void closing_the_connection_ends_its_sandboxes(void **state)
 	const struct yett_result *result = NULL;
 	int r;
 
-	(void)state;
 	assert_done(yett_connect(NULL, &connection, &error));
 	sandbox = create(connection);
 	command = start(sandbox, ARGV("sleep", "1000"), NULL);
@@ -463,9 +450,8 @@ static void count_event(const struct yett_event *event, void *data)
 	counts[event->kind]++;
 }
 
-static void an_event_stream_goes_on_without_its_connection(void **state)
+WITH_FIXTURE(an_event_stream_goes_on_without_its_connection)
 {
-	struct fixture *fixture = *state;
 	struct yett_connection *other = NULL;
 	struct yett_events *events = NULL;
 	unsigned counts[YETT_EVENT_DENIED + 1] = {0};
@@ -487,14 +473,13 @@ static void an_event_stream_goes_on_without_its_connection(void **state)
 	yett_events_free(events);
 }
 
-static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
+WITH_FIXTURE(a_sandbox_that_lingers_passes_from_handle_to_handle)
 {
 	static const char *const labels[] = {"app=test", NULL};
 	const struct yett_sandbox_options options = {.size = sizeof options,
 	                                             .name = "passed-on",
 	                                             .labels = labels,
 	                                             .flags = YETT_SANDBOX_LINGER};
-	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = NULL, *again = NULL;
 	struct yett_sandbox_status *status = NULL;
 	struct yett_sandbox_list *list = NULL;
@@ -537,11 +522,10 @@ static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 	expect_status(fixture->sandbox, ARGV("true"), 0);
 }
 
-static void a_sandbox_that_lingers_is_not_said_to_end_without_a_connection(void **state)
+WITH_FIXTURE(a_sandbox_that_lingers_is_not_said_to_end_without_a_connection)
 {
 	const struct yett_sandbox_options options = {
 		.size = sizeof options, .name = "left", .flags = YETT_SANDBOX_LINGER};
-	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_connection *other = NULL;
 
@@ -554,9 +538,8 @@ static void a_sandbox_that_lingers_is_not_said_to_end_without_a_connection(void 
 	assert_done(yett_sandbox_end_by_id(fixture->connection, "left", &error));
 }
 
-static void several_sandboxes_of_one_connection_are_apart(void **state)
+WITH_FIXTURE(several_sandboxes_of_one_connection_are_apart)
 {
-	struct fixture *fixture = *state;
 	struct yett_sandbox *other = create(fixture->connection);
 	const struct yett_sandbox_info *one = yett_sandbox_get_info(fixture->sandbox),
 				       *two = yett_sandbox_get_info(other);
@@ -571,9 +554,8 @@ static void several_sandboxes_of_one_connection_are_apart(void **state)
 	yett_sandbox_close(other);
 }
 
-static void commands_start_in_the_first_share(void **state)
+WITH_FIXTURE(commands_start_in_the_first_share)
 {
-	struct fixture *fixture = *state;
 	static const struct yett_share shares[] = {
 		{.size = sizeof(struct yett_share), .path = "/usr/share", .target = "/srv/first"},
 		{.size = sizeof(struct yett_share), .path = "/usr", .target = "/srv/second"}};
@@ -598,9 +580,8 @@ static void commands_start_in_the_first_share(void **state)
 	}
 }
 
-static void a_share_can_be_a_descriptor(void **state)
+WITH_FIXTURE(a_share_can_be_a_descriptor)
 {
-	struct fixture *fixture = *state;
 	char directory[] = "/tmp/yett-library-XXXXXX", path[64];
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_share share = {.size = sizeof share,
@@ -622,9 +603,8 @@ static void a_share_can_be_a_descriptor(void **state)
 	assert_int_equal(rmdir(directory), 0);
 }
 
-static void refusals_carry_code_and_rule_and_leave_the_connection_usable(void **state)
+WITH_FIXTURE(refusals_carry_code_and_rule_and_leave_the_connection_usable)
 {
-	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_sandbox_options options = {.size = sizeof options,
 	                                       .profile = "no-such-profile"};
@@ -650,14 +630,13 @@ static void refusals_carry_code_and_rule_and_leave_the_connection_usable(void **
 	yett_sandbox_close(sandbox);
 }
 
-static void a_signer_of_the_programs_own_signs(void **state)
+TEST(a_signer_of_the_programs_own_signs)
 {
 	struct yett_connect_options options = {.size = sizeof options};
 	struct yett_connection *connection = NULL;
 	struct yett_signer *signer = NULL;
 	struct yett_sandbox *sandbox = NULL;
 
-	(void)state;
 	assert_done(yett_signer_load(NULL, &signer, &error));
 	options.signer = signer;
 	assert_done(yett_connect(&options, &connection, &error));
@@ -678,7 +657,7 @@ static size_t count_descriptors(void)
 	return count;
 }
 
-static void nothing_is_left_in_the_program(void **state)
+TEST(nothing_is_left_in_the_program)
 {
 	size_t before = count_descriptors();
 	sigset_t signals;
@@ -693,36 +672,4 @@ static void nothing_is_left_in_the_program(void **state)
 	assert_int_equal(sigisemptyset(&signals), 1);
 }
 
-#define WITH_SANDBOX(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_SANDBOX(two_hundred_commands_one_after_another),
-		WITH_SANDBOX(the_two_outputs_are_also_told_in_their_order),
-		WITH_SANDBOX(several_commands_at_once),
-		WITH_SANDBOX(commands_of_one_sandbox_see_each_other_and_its_files),
-		WITH_SANDBOX(a_signal_reaches_a_command),
-		WITH_SANDBOX(a_timeout_ends_a_command_and_not_the_sandbox),
-		WITH_SANDBOX(a_command_that_cannot_start_says_why),
-		WITH_SANDBOX(environment_and_directory_are_as_asked),
-		WITH_SANDBOX(output_beyond_the_bound_is_dropped_not_lost_count_of),
-		WITH_SANDBOX(descriptors_that_are_doors_are_refused),
-		WITH_SANDBOX(an_event_loop_learns_of_ends_by_the_descriptor),
-		WITH_SANDBOX(threads_use_a_sandbox_each_on_one_connection),
-		WITH_SANDBOX(a_sandbox_ends_with_its_handle),
-		WITH_SANDBOX(a_command_whose_sandbox_ends_says_so),
-		cmocka_unit_test(closing_the_connection_ends_its_sandboxes),
-		WITH_SANDBOX(an_event_stream_goes_on_without_its_connection),
-		WITH_SANDBOX(a_sandbox_that_lingers_passes_from_handle_to_handle),
-		WITH_SANDBOX(a_sandbox_that_lingers_is_not_said_to_end_without_a_connection),
-		WITH_SANDBOX(several_sandboxes_of_one_connection_are_apart),
-		WITH_SANDBOX(commands_start_in_the_first_share),
-		WITH_SANDBOX(a_share_can_be_a_descriptor),
-		WITH_SANDBOX(refusals_carry_code_and_rule_and_leave_the_connection_usable),
-		cmocka_unit_test(a_signer_of_the_programs_own_signs),
-		cmocka_unit_test(nothing_is_left_in_the_program),
-	};
-
-	return cmocka_run_group_tests_name("library", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

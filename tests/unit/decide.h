@@ -6,18 +6,13 @@
  */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/net_rule.h"
 #include "programs/decide/decider/planning.h"
+#include "tests/support/testing.h"
 
 #define DECIDE_ID "00112233445566ff"
 
@@ -152,4 +147,4 @@ static inline int decide_teardown(void **state)
 	return 0;
 }
 
-#define WITH_DECIDE(test) cmocka_unit_test_setup_teardown(test, decide_setup, decide_teardown)
+#define WITH_DECIDE(test) TEST_OF(test, struct decide *d, decide_setup, decide_teardown)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who a grant names, where a name service answers, and where it fails: getpwnam(3) and its like are
  * this test's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <grp.h>
@@ -15,6 +10,7 @@
 #include <stdlib.h>
 
 #include "programs/decide/policy/compile.h"
+#include "tests/support/testing.h"
 
 /* What the name service says of everybody but alice and her group. */
 static int failure;
@@ -53,13 +49,12 @@ static int compile_text(const char *text, struct compiled **ret_compiled, struct
 
 #define POLICY(who) "profile \"p\" { }\ngrant \"g\" {\n  " who "\n  profiles = {\"p\"}\n}\n"
 
-static void a_name_that_nobody_has_makes_the_grant_void(void **state)
+TEST(a_name_that_nobody_has_makes_the_grant_void)
 {
 	static const int unknown[] = {0, ENOENT, ESRCH, EBADF, EPERM};
 	static const char *const texts[] = {POLICY("users = {\"alice\", \"bob\"}"),
 	                                    POLICY("groups = {\"bob\", \"alice\"}")};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(unknown) * ARRAY_SIZE(texts); i++) {
 		struct compiled *compiled = NULL;
 		struct yett_error error;
@@ -77,7 +72,7 @@ static void a_name_that_nobody_has_makes_the_grant_void(void **state)
 }
 
 /* What it takes from others must not come back because somebody's account was removed. */
-static void a_ceiling_goes_on_to_bound_whom_it_names_besides(void **state)
+TEST(a_ceiling_goes_on_to_bound_whom_it_names_besides)
 {
 	static const struct {
 		const char *who;
@@ -87,7 +82,6 @@ static void a_ceiling_goes_on_to_bound_whom_it_names_besides(void **state)
 	             {"users = {\"bob\", \"*\"}", 0},
 	             {"users = {\"bob\"}", 0}};
 
-	(void)state;
 	failure = ENOENT;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct compiled *compiled = NULL;
@@ -108,7 +102,7 @@ static void a_ceiling_goes_on_to_bound_whom_it_names_besides(void **state)
 	}
 }
 
-static void a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy(void **state)
+TEST(a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy)
 {
 	static const int failures[] = {EIO,       EMFILE, ENOMEM, ECONNREFUSED,
 	                               ETIMEDOUT, EACCES, ERANGE, EAGAIN};
@@ -116,7 +110,6 @@ static void a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy
 	                                    POLICY("groups = {\"bob\"}"),
 	                                    "helper {\n  ids_first = 1310720000\n}\n"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(failures) * ARRAY_SIZE(texts); i++) {
 		struct compiled *compiled = NULL;
 		struct yett_error error;
@@ -131,14 +124,4 @@ static void a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_that_nobody_has_makes_the_grant_void),
-		cmocka_unit_test(a_ceiling_goes_on_to_bound_whom_it_names_besides),
-		cmocka_unit_test(
-			a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

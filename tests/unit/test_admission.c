@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose turn it is to have a connection served, by a clock of the test's own. The rest of
  * admission.c is hostile-door's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
+#include "tests/support/testing.h"
 
 static uint64_t now_ms = 1000000;
 #define clock_now_ms() now_ms
@@ -63,9 +59,8 @@ static uint64_t turns(bool waits)
 	return given;
 }
 
-static void who_is_alone_has_some_for_each_processor_the_oldest_first(void **state)
+TEST_WITH(who_is_alone_has_some_for_each_processor_the_oldest_first, NULL, clear)
 {
-	(void)state;
 	come(1000, 20);
 	assert_int_equal(turns(true), 0xff);
 	assert_int_equal(turns(true), 0);
@@ -78,9 +73,8 @@ static void who_is_alone_has_some_for_each_processor_the_oldest_first(void **sta
 	assert_int_equal(turns(false), 0xc0000);
 }
 
-static void users_who_came_lately_share_the_processors(void **state)
+TEST_WITH(users_who_came_lately_share_the_processors, NULL, clear)
 {
-	(void)state;
 	come(1001, 1);
 	assert_int_equal(turns(false), 1);
 	proven[0] = true;
@@ -95,33 +89,20 @@ static void users_who_came_lately_share_the_processors(void **state)
 	assert_int_equal(turns(true), 0x3fc00); /* eight: nobody was granted anything lately */
 }
 
-static void one_that_ends_makes_room(void **state)
+TEST_WITH(one_that_ends_makes_room, NULL, clear)
 {
-	(void)state;
 	come(1000, 9);
 	assert_int_equal(turns(true), 0xff);
 	workers[1].is_serving = false;
 	assert_int_equal(turns(false), 0x100);
 }
 
-static void root_waits_for_nobody(void **state)
+TEST_WITH(root_waits_for_nobody, NULL, clear)
 {
-	(void)state;
 	come(1000, 20);
 	(void)turns(true);
 	come(0, 20);
 	assert_int_equal(turns(true), UINT64_C(0xfffff) << 20);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(who_is_alone_has_some_for_each_processor_the_oldest_first,
-	                                  clear),
-		cmocka_unit_test_teardown(users_who_came_lately_share_the_processors, clear),
-		cmocka_unit_test_teardown(one_that_ends_makes_room, clear),
-		cmocka_unit_test_teardown(root_waits_for_nobody, clear),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -8,6 +8,7 @@
  */
 #include "helper/plan/admit.h"
 #include "programs/decide/decider/plan_name.h"
+#include "tests/support/testing.h"
 #include "tests/unit/decide.h"
 
 #include "programs/decide/decider/planning.h"
@@ -158,10 +159,8 @@ static const struct {
 #undef X
 };
 
-static void the_plan_of_an_honest_decider_is_admitted(void **state)
+WITH_DECIDE(the_plan_of_an_honest_decider_is_admitted)
 {
-	struct decide *d = *state;
-
 	make(d);
 	assert_int_equal(check(d), 0);
 	assert_int_equal(d->plan.identity, PLAN_IDENTITY_PRIVATE);
@@ -174,9 +173,8 @@ static void the_plan_of_an_honest_decider_is_admitted(void **state)
 	assert_int_equal(check(d), 0);
 }
 
-static void each_single_deviation_is_refused(void **state)
+WITH_DECIDE(each_single_deviation_is_refused)
 {
-	struct decide *d = *state;
 	struct plan *honest = malloc(sizeof *honest);
 
 	make(d);
@@ -196,10 +194,8 @@ static void each_single_deviation_is_refused(void **state)
 }
 
 /* Whoever asks: the ids are the kernel's, and what they are granted the policy's. */
-static void a_grant_counts_for_whom_it_names_alone(void **state)
+WITH_DECIDE(a_grant_counts_for_whom_it_names_alone)
 {
-	struct decide *d = *state;
-
 	make(d);
 	d->peer.uid = d->plan.caller_uid = 1002;
 	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
@@ -212,10 +208,8 @@ static void a_grant_counts_for_whom_it_names_alone(void **state)
 }
 
 /* It would be the helper's, whatever network the client is in. */
-static void no_confined_client_gets_the_network_of_the_host(void **state)
+WITH_DECIDE(no_confined_client_gets_the_network_of_the_host)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { }\ngrant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"}\n"
@@ -231,10 +225,8 @@ static void no_confined_client_gets_the_network_of_the_host(void **state)
 	}
 }
 
-static void a_grant_that_is_void_gives_nothing(void **state)
+WITH_DECIDE(a_grant_that_is_void_gives_nothing)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { }\ngrant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"} }\n");
@@ -249,10 +241,8 @@ static void a_grant_that_is_void_gives_nothing(void **state)
 }
 
 /* Whatever the decider says, and whichever grant gives the sandbox. */
-static void what_a_ceiling_bounds_root_bounds(void **state)
+WITH_DECIDE(what_a_ceiling_bounds_root_bounds)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { }\ngrant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"} max_sandboxes = 8 }\n"
@@ -276,10 +266,8 @@ static void what_a_ceiling_bounds_root_bounds(void **state)
 }
 
 /* A decider has a clock of its own, and says nothing of it. */
-static void what_has_expired_gives_nothing_and_bounds_nobody(void **state)
+WITH_DECIDE(what_has_expired_gives_nothing_and_bounds_nobody)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { }\n"
@@ -305,7 +293,7 @@ static void what_has_expired_gives_nothing_and_bounds_nobody(void **state)
 	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
 }
 
-static void a_peer_is_named_as_closely_as_a_grant_says(void **state)
+WITH_DECIDE(a_peer_is_named_as_closely_as_a_grant_says)
 {
 	static const struct {
 		const char *who;
@@ -319,7 +307,6 @@ static void a_peer_is_named_as_closely_as_a_grant_says(void **state)
 		{"users = {\"0\", \"4294967294\"} groups = {\"0\", \"4294967294\"}",
 	         POLICY_NAMING_NONE},
 	};
-	struct decide *d = *state;
 	const struct policy_grant *grant = NULL;
 	char text[2048] = "profile \"default\" { }\n";
 
@@ -342,10 +329,8 @@ static void a_peer_is_named_as_closely_as_a_grant_says(void **state)
 	assert_null(admit_next(d->policy, &d->peer, grant));
 }
 
-static void root_of_a_container_is_not_the_administrator(void **state)
+WITH_DECIDE(root_of_a_container_is_not_the_administrator)
 {
-	struct decide *d = *state;
-
 	assert_false(admit_is_administrator(&d->peer));
 	d->peer.uid = 0;
 	assert_true(admit_is_administrator(&d->peer));
@@ -372,9 +357,8 @@ static size_t pack(struct plan *plan)
 	return length;
 }
 
-static void what_was_sent_is_what_was_meant(void **state)
+WITH_DECIDE(what_was_sent_is_what_was_meant)
 {
-	struct decide *d = *state;
 	struct plan *honest = malloc(sizeof *honest);
 	size_t length;
 
@@ -394,11 +378,10 @@ static void what_was_sent_is_what_was_meant(void **state)
 
 /* Where the texts come to lie overlaps where they lay: with all steps, with all but a few, and with
  * as many texts as there can be. */
-static void texts_are_moved_whole_however_many_steps_there_are(void **state)
+WITH_DECIDE(texts_are_moved_whole_however_many_steps_there_are)
 {
 	static const uint32_t arenas[] = {
 		0, 1, 100, sizeof(struct plan_step), 5000, PLAN_ARENA_MAX};
-	struct decide *d = *state;
 	struct plan *plan = &d->plan;
 
 	for (size_t a = 0; a < ARRAY_SIZE(arenas); a++) {
@@ -420,9 +403,8 @@ static void texts_are_moved_whole_however_many_steps_there_are(void **state)
 	}
 }
 
-static void each_length_but_its_own_is_refused(void **state)
+WITH_DECIDE(each_length_but_its_own_is_refused)
 {
-	struct decide *d = *state;
 	struct plan *honest = malloc(sizeof *honest);
 	size_t length;
 
@@ -442,7 +424,7 @@ static void each_length_but_its_own_is_refused(void **state)
 	free(honest);
 }
 
-static void numbers_are_held_to_their_bounds(void **state)
+WITH_DECIDE(numbers_are_held_to_their_bounds)
 {
 	static const struct {
 		const char *name;
@@ -458,7 +440,6 @@ static void numbers_are_held_to_their_bounds(void **state)
 		{"texts", offsetof(struct plan, arena_used), PLAN_ARENA_MAX},
 	};
 	static const uint32_t beyond[] = {1, 2, 1000};
-	struct decide *d = *state;
 	struct plan *plan = &d->plan;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -479,9 +460,8 @@ static void numbers_are_held_to_their_bounds(void **state)
 	}
 }
 
-static void steps_are_of_kinds_that_there_are_and_the_first_ones_the_supervisors(void **state)
+WITH_DECIDE(steps_are_of_kinds_that_there_are_and_the_first_ones_the_supervisors)
 {
-	struct decide *d = *state;
 	struct plan *plan = &d->plan, *honest = malloc(sizeof *honest);
 
 	make(d);
@@ -508,9 +488,8 @@ static void steps_are_of_kinds_that_there_are_and_the_first_ones_the_supervisors
 	free(honest);
 }
 
-static void a_share_is_of_a_descriptor_that_came(void **state)
+WITH_DECIDE(a_share_is_of_a_descriptor_that_came)
 {
-	struct decide *d = *state;
 	struct plan *plan = &d->plan, *honest = malloc(sizeof *honest);
 
 	make(d);
@@ -531,7 +510,7 @@ static void a_share_is_of_a_descriptor_that_came(void **state)
 	free(honest);
 }
 
-static void a_layer_is_of_a_share_of_a_directory(void **state)
+WITH_DECIDE(a_layer_is_of_a_share_of_a_directory)
 {
 	static const struct {
 		enum plan_step_kind kind;
@@ -543,7 +522,6 @@ static void a_layer_is_of_a_share_of_a_directory(void **state)
 	             {PLAN_SHARE, PLAN_LAYER_SOURCE, true, false},
 	             {PLAN_HOST, PLAN_LAYER_SOURCE, false, false},
 	             {PLAN_TMPFS, PLAN_LAYER_SOURCE, false, false}};
-	struct decide *d = *state;
 	struct plan *plan = &d->plan, *honest = malloc(sizeof *honest);
 
 	make(d);
@@ -567,9 +545,8 @@ static void a_layer_is_of_a_share_of_a_directory(void **state)
 
 /* They are bytes of another process: one that is neither 0 nor 1 is not what the profile says, and
  * undefined to nobody. */
-static void a_flag_may_be_any_byte(void **state)
+WITH_DECIDE(a_flag_may_be_any_byte)
 {
-	struct decide *d = *state;
 	struct plan *plan = &d->plan;
 
 	make(d);
@@ -581,38 +558,12 @@ static void a_flag_may_be_any_byte(void **state)
 	assert_int_equal(admit_unpack(plan, pack(plan)), -EPROTO);
 }
 
-static void what_is_said_to_people_ends(void **state)
+WITH_DECIDE(what_is_said_to_people_ends)
 {
-	struct decide *d = *state;
-
 	make(d);
 	memset(d->plan.weaker, 'w', sizeof d->plan.weaker);
 	assert_int_equal(admit_unpack(&d->plan, pack(&d->plan)), 0);
 	assert_int_equal(strlen(d->plan.weaker), sizeof d->plan.weaker - 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DECIDE(the_plan_of_an_honest_decider_is_admitted),
-		WITH_DECIDE(each_single_deviation_is_refused),
-		WITH_DECIDE(a_grant_counts_for_whom_it_names_alone),
-		WITH_DECIDE(no_confined_client_gets_the_network_of_the_host),
-		WITH_DECIDE(a_grant_that_is_void_gives_nothing),
-		WITH_DECIDE(what_a_ceiling_bounds_root_bounds),
-		WITH_DECIDE(what_has_expired_gives_nothing_and_bounds_nobody),
-		WITH_DECIDE(a_peer_is_named_as_closely_as_a_grant_says),
-		WITH_DECIDE(root_of_a_container_is_not_the_administrator),
-		WITH_DECIDE(what_was_sent_is_what_was_meant),
-		WITH_DECIDE(texts_are_moved_whole_however_many_steps_there_are),
-		WITH_DECIDE(each_length_but_its_own_is_refused),
-		WITH_DECIDE(numbers_are_held_to_their_bounds),
-		WITH_DECIDE(steps_are_of_kinds_that_there_are_and_the_first_ones_the_supervisors),
-		WITH_DECIDE(a_share_is_of_a_descriptor_that_came),
-		WITH_DECIDE(a_layer_is_of_a_share_of_a_directory),
-		WITH_DECIDE(a_flag_may_be_any_byte),
-		WITH_DECIDE(what_is_said_to_people_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

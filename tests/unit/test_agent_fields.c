@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of fields: what passes, what is refused and how, and the schemas that say the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/fields.h"
 #include "agent/output_buffer.h"
 #include "agent/operations.h"
+#include "tests/support/testing.h"
 
 static const char *const colours[] = {"red", "green", NULL};
 static const struct field inner[] = {{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 8}, {0}};
@@ -49,9 +44,8 @@ static void assert_check(const char *text, const char *part)
 	json_decref(json);
 }
 
-static void what_the_table_says_passes(void **state)
+TEST(what_the_table_says_passes)
 {
-	(void)state;
 	assert_check("{\"needed\": true}", NULL);
 	assert_check(
 		"{\"needed\": true, \"text\": null, \"colour\": \"green\", \"number\": -3, \"flag\": false, \"list\": [\"\", \"b\"]}",
@@ -63,9 +57,8 @@ static void what_the_table_says_passes(void **state)
 	assert_check("{\"needed\": true, \"text\": \"\\u00e4\\u00f6\"}", NULL);
 }
 
-static void what_it_does_not_say_is_refused_by_name(void **state)
+TEST(what_it_does_not_say_is_refused_by_name)
 {
-	(void)state;
 	assert_check("[]", "the request: expected an object");
 	assert_check("{}", "needed: this is missing");
 	assert_check("{\"needed\": true, \"nedeed\": 1}", "nedeed: there is no such field");
@@ -93,12 +86,11 @@ static void what_it_does_not_say_is_refused_by_name(void **state)
 	             "things[0].x: there is no such field");
 }
 
-static void what_makes_no_sense_here_is_refused_with_the_reason(void **state)
+TEST(what_makes_no_sense_here_is_refused_with_the_reason)
 {
 	json_t *json = parse("{\"needed\": true, \"mac_address\": \"02:00:00:00:00:01\"}");
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(fields_check(fields, json, &error), YETT_E_UNSUPPORTED);
 	assert_non_null(strstr(error.message,
 	                       "mac_address: a sandbox has no interface on the host's network"));
@@ -106,12 +98,11 @@ static void what_makes_no_sense_here_is_refused_with_the_reason(void **state)
 	assert_check("{\"needed\": true, \"machine\": 1}", "machine: there is no such field");
 }
 
-static void the_schema_says_the_same(void **state)
+TEST(the_schema_says_the_same)
 {
 	json_t *schema = fields_schema(fields), *properties = json_object_get(schema, "properties"),
 	       *type, *expected;
 
-	(void)state;
 	assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
 	assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
 	expected = parse("[\"needed\"]");
@@ -131,12 +122,11 @@ static void the_schema_says_the_same(void **state)
 	json_decref(schema);
 }
 
-static void lists_and_maps_become_strings(void **state)
+TEST(lists_and_maps_become_strings)
 {
 	json_t *json = parse("{\"A\": \"1\", \"B\": \"\"}");
 	char **strings = field_strings(json);
 
-	(void)state;
 	assert_string_equal(strings[0], "A=1");
 	assert_string_equal(strings[1], "B=");
 	assert_null(strings[2]);
@@ -147,7 +137,7 @@ static void lists_and_maps_become_strings(void **state)
 	free(strings);
 }
 
-static void bytes_that_are_no_text_are_shown_so(void **state)
+TEST(bytes_that_are_no_text_are_shown_so)
 {
 	static const struct {
 		const char *bytes, *text;
@@ -167,7 +157,6 @@ static void bytes_that_are_no_text_are_shown_so(void **state)
 		{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", 4},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *json = field_make_text(rows[i].bytes, rows[i].length);
 
@@ -177,7 +166,7 @@ static void bytes_that_are_no_text_are_shown_so(void **state)
 }
 
 /* As much as is kept of what runs when others have taken all the room. */
-static void an_output_whose_head_was_filled_early_keeps_what_comes_last(void **state)
+TEST(an_output_whose_head_was_filled_early_keeps_what_comes_last)
 {
 	struct output_buffer kept = {0};
 	char *bytes;
@@ -185,7 +174,6 @@ static void an_output_whose_head_was_filled_early_keeps_what_comes_last(void **s
 	bool is_cut;
 	json_t *json;
 
-	(void)state;
 	output_buffer_add(&kept, "ab", 2);
 	output_buffer_fill(&kept);
 	output_buffer_add(&kept, "cd", 2);
@@ -213,7 +201,7 @@ static void an_output_whose_head_was_filled_early_keeps_what_comes_last(void **s
 	output_buffer_free(&kept);
 }
 
-static void an_output_keeps_its_head_and_its_tail(void **state)
+TEST(an_output_keeps_its_head_and_its_tail)
 {
 	struct output_buffer kept = {0};
 	char piece[1000], *bytes;
@@ -222,7 +210,6 @@ static void an_output_keeps_its_head_and_its_tail(void **state)
 	bool is_cut;
 	json_t *json;
 
-	(void)state;
 	for (; written < KEPT_MAX + 3 * KEPT_TAIL; written += sizeof piece) {
 		for (size_t i = 0; i < sizeof piece; i++)
 			piece[i] = (char)('a' + (written + i) % 23);
@@ -254,13 +241,12 @@ static void an_output_keeps_its_head_and_its_tail(void **state)
 	output_buffer_free(&kept);
 }
 
-static void characters_are_not_cut_in_two(void **state)
+TEST(characters_are_not_cut_in_two)
 {
 	struct output_buffer kept = {0};
 	bool is_cut;
 	json_t *json;
 
-	(void)state;
 	for (size_t i = 0; i < 500; i++)
 		output_buffer_add(&kept, "\xe2\x82\xac", 3);
 	for (size_t max = 101; max < 107; max++) {
@@ -272,11 +258,10 @@ static void characters_are_not_cut_in_two(void **state)
 	output_buffer_free(&kept);
 }
 
-static void each_operation_and_what_it_takes_and_gives_is_described(void **state)
+TEST(each_operation_and_what_it_takes_and_gives_is_described)
 {
 	size_t count = 0;
 
-	(void)state;
 	for (const struct operation *operation = operations; operation->name;
 	     operation++, count++) {
 		assert_in_range(strlen(operation->description), 1, 2047);
@@ -288,20 +273,4 @@ static void each_operation_and_what_it_takes_and_gives_is_described(void **state
 	assert_in_range(count, 8, 9);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_table_says_passes),
-		cmocka_unit_test(what_it_does_not_say_is_refused_by_name),
-		cmocka_unit_test(what_makes_no_sense_here_is_refused_with_the_reason),
-		cmocka_unit_test(the_schema_says_the_same),
-		cmocka_unit_test(lists_and_maps_become_strings),
-		cmocka_unit_test(bytes_that_are_no_text_are_shown_so),
-		cmocka_unit_test(an_output_keeps_its_head_and_its_tail),
-		cmocka_unit_test(an_output_whose_head_was_filled_early_keeps_what_comes_last),
-		cmocka_unit_test(characters_are_not_cut_in_two),
-		cmocka_unit_test(each_operation_and_what_it_takes_and_gives_is_described),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

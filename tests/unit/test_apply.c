@@ -4,9 +4,6 @@
  * protected; how it reads a journal; and what a new file has of the one that it replaces, on a
  * machine that has no labels: by a getxattr(2) and setxattr(2) of the test's own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,8 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/support/testing.h"
 #include "workspace/apply/apply.h"
 #include "workspace/diff/protect.h"
 
@@ -60,26 +56,23 @@ static char *steps_of(const struct change *changes, size_t count, const char *le
 		free(steps);                                                             \
 	} while (0)
 
-static void what_is_in_a_directory_goes_before_it_and_comes_behind_it(void **state)
+TEST(what_is_in_a_directory_goes_before_it_and_comes_behind_it)
 {
-	(void)state;
 	ASSERT_STEPS(NULL, "d a/b 0\nd a 0\na c 755\na c/d 644\n", {.path = "a", .old = {D, 0}},
 	             {.path = "a/b", .old = {F, 0}}, {.path = "c", .new = {D, 0}},
 	             {.path = "c/d", .new = {F, 0}});
 }
 
-static void what_becomes_of_another_kind_is_replaced_in_one_step(void **state)
+TEST(what_becomes_of_another_kind_is_replaced_in_one_step)
 {
-	(void)state;
 	ASSERT_STEPS(NULL, "d a/b 0\nr a 644\nr c 755\na c/d 644\n", {.path = "a", .old = {D, 0}},
 	             {.path = "a", .new = {F, 0}}, {.path = "a/b", .old = {F, 0}},
 	             {.path = "c", .old = {F, 0}}, {.path = "c", .new = {D, 0}},
 	             {.path = "c/d", .new = {F, 0}});
 }
 
-static void directories_are_open_while_something_is_done_in_them(void **state)
+TEST(directories_are_open_while_something_is_done_in_them)
 {
-	(void)state;
 	ASSERT_STEPS(
 		NULL, "m b 755\na a 755\na a/x 644\na b/x 644\nm c 500\nm a 555\n",
 		{.path = "a", .new = {S_IFDIR | 0555, 0}}, {.path = "a/x", .new = {F, 0}},
@@ -88,9 +81,8 @@ static void directories_are_open_while_something_is_done_in_them(void **state)
 		{.path = "c", .old = {D, 0}, .new = {S_IFDIR | 0500, 0}, .same_content = true});
 }
 
-static void no_mode_gets_set_id_bits_and_directories_keep_theirs(void **state)
+TEST(no_mode_gets_set_id_bits_and_directories_keep_theirs)
 {
-	(void)state;
 	ASSERT_STEPS(
 		NULL, "a a 755\nm b 755\nm c 2700\n", {.path = "a", .new = {S_IFREG | 06755, 0}},
 		{.path = "b", .old = {F, 0}, .new = {S_IFREG | 04755, 0}, .same_content = true},
@@ -100,9 +92,8 @@ static void no_mode_gets_set_id_bits_and_directories_keep_theirs(void **state)
 	         .same_content = true});
 }
 
-static void a_directory_stays_while_something_in_it_is_left(void **state)
+TEST(a_directory_stays_while_something_in_it_is_left)
 {
-	(void)state;
 	ASSERT_STEPS("a/b/c", "d a/d 0\n", {.path = "a", .old = {D, 0}},
 	             {.path = "a/b", .old = {D, 0}}, {.path = "a/b/c", .old = {F, 0}},
 	             {.path = "a/d", .old = {F, 0}});
@@ -110,7 +101,7 @@ static void a_directory_stays_while_something_in_it_is_left(void **state)
 	             {.path = "b", .new = {F, 0}});
 }
 
-static void in_doubt_it_is_a_conflict(void **state)
+TEST(in_doubt_it_is_a_conflict)
 {
 	static const struct {
 		struct facts facts;
@@ -128,7 +119,6 @@ static void in_doubt_it_is_a_conflict(void **state)
 		{{.is_gone = true}, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		assert_int_equal(plan_conflict(&cases[i].facts) != NULL, cases[i].is_conflict);
 }
@@ -138,7 +128,7 @@ static bool is_bare(void *context, const char *directory)
 	return strcmp(directory, context) == 0;
 }
 
-static void protected_names_are_found_at_any_depth_and_however_they_are_written(void **state)
+TEST(protected_names_are_found_at_any_depth_and_however_they_are_written)
 {
 	static const struct {
 		const char *path, *why;
@@ -224,7 +214,6 @@ static void protected_names_are_found_at_any_depth_and_however_they_are_written(
 		{"bare/note", NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *why = protect(cases[i].path, false, &(size_t){0}, is_bare, "bare");
 
@@ -237,7 +226,7 @@ static void protected_names_are_found_at_any_depth_and_however_they_are_written(
 	assert_non_null(protect("HEAD", false, &(size_t){0}, is_bare, ""));
 }
 
-static void what_is_gits_is_found(void **state)
+TEST(what_is_gits_is_found)
 {
 	static const struct {
 		const char *path;
@@ -246,15 +235,13 @@ static void what_is_gits_is_found(void **state)
 	             {"a/git~1/x", 7}, {"gi7eba~1", 8}, {"a\\.git\\x", 6}, {"", 0},
 	             {"a/.github", 0}, {"a.git/x", 0},  {"git/x", 0}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		assert_int_equal(protect_find_git(cases[i].path), cases[i].length);
 }
 
 /* So that none is written in a way that nothing matches. */
-static void each_entry_matches_what_it_is_for(void **state)
+TEST(each_entry_matches_what_it_is_for)
 {
-	(void)state;
 	for (const struct protect_class *class = protect_classes; class->why; class ++)
 		for (const char *const *entry = class->names; *entry; entry++) {
 			char name[64];
@@ -268,13 +255,12 @@ static void each_entry_matches_what_it_is_for(void **state)
 		}
 }
 
-static void what_is_listed_is_protected_too(void **state)
+TEST(what_is_listed_is_protected_too)
 {
 	static const char *const own[] = {"deploy/prod*", ".gitignore", "a/b/c",
 	                                  "*inside*",     ".:",         NULL};
 	char *argv[] = {"program", "deploy/prod*", ".gitignore", "", "a path", NULL};
 
-	(void)state;
 	protect_own = own;
 	assert_string_equal(protect("x/deploy/prod.yml", false, &(size_t){0}, is_bare, "bare"),
 	                    PROTECT_WHY_LISTED);
@@ -303,7 +289,7 @@ static const char text[] = "yett-apply 1\nstore plain 7 4\n"
 			   "m 3 42755 0 0 3 42700 0 0 f\n"
 			   "end\n";
 
-static void a_journal_reads_as_it_was_written(void **state)
+TEST(a_journal_reads_as_it_was_written)
 {
 	struct journal journal;
 	struct step *steps;
@@ -311,7 +297,6 @@ static void a_journal_reads_as_it_was_written(void **state)
 	char *copy = strdup(text), *printed;
 	FILE *to = open_memstream(&printed, &size);
 
-	(void)state;
 	assert_int_equal(journal_parse(copy, &journal, &steps, &count), 0);
 	assert_int_equal(count, 4);
 	assert_string_equal(steps[0].path, "a b");
@@ -323,7 +308,7 @@ static void a_journal_reads_as_it_was_written(void **state)
 	free(copy);
 }
 
-static void a_journal_that_somebody_else_wrote_is_refused(void **state)
+TEST(a_journal_that_somebody_else_wrote_is_refused)
 {
 	static const struct {
 		const char *old, *new;
@@ -361,7 +346,6 @@ static void a_journal_that_somebody_else_wrote_is_refused(void **state)
 		{"120777", "120777x"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
 		const char *at = strstr(text, changes[i].old);
 		struct journal journal;
@@ -378,13 +362,12 @@ static void a_journal_that_somebody_else_wrote_is_refused(void **state)
 	}
 }
 
-static void text_in_files_comes_back_as_it_was(void **state)
+TEST(text_in_files_comes_back_as_it_was)
 {
 	char bad[] = "%0x", nul[] = "a%00", *written;
 	size_t size;
 	FILE *to = open_memstream(&written, &size);
 
-	(void)state;
 	record_put_text(to, "a b%\n\x7f\xff");
 	(void)fclose(to);
 	assert_string_equal(written, "a%20b%25%0a%7f%ff");
@@ -395,7 +378,7 @@ static void text_in_files_comes_back_as_it_was(void **state)
 	free(written);
 }
 
-static void a_journal_is_never_longer_than_it_can_be_read(void **state)
+TEST(a_journal_is_never_longer_than_it_can_be_read)
 {
 	struct step step = {.kind = STEP_REPLACE,
 	                    .path = (char *)"\xff\xff \n/x",
@@ -407,7 +390,6 @@ static void a_journal_is_never_longer_than_it_can_be_read(void **state)
 	struct step *many = calloc(2 * DIFF_CHANGES_MAX + 1, sizeof *many);
 	FILE *to = open_memstream(&printed, &size);
 
-	(void)state;
 	journal_print(to, &journal, &step, 1);
 	(void)fclose(to);
 	assert_true(size <= sizeof "yett-apply 1\n" + 128 + journal_step_size(&step));
@@ -449,7 +431,7 @@ static size_t put_acl(char *to, const unsigned (*entries)[2], size_t count)
 	return sizeof head + 8 * count;
 }
 
-static void a_mode_is_narrowed_to_a_default_acl(void **state)
+TEST(a_mode_is_narrowed_to_a_default_acl)
 {
 	static const unsigned full[][2] = {{ACL_USER_OBJ, 7},
 	                                   {ACL_USER, 6},
@@ -460,7 +442,6 @@ static void a_mode_is_narrowed_to_a_default_acl(void **state)
 	char acl[64];
 	size_t size = put_acl(acl, full, 5);
 
-	(void)state;
 	assert_int_equal(inherit_acl_bits(acl, size, ACL_MASK), 4);
 	assert_int_equal(inherit_acl_bits(acl, size, ACL_GROUP_OBJ), 0);
 	assert_int_equal(inherit_mode_of_default(0777, acl, size), 0741);
@@ -550,7 +531,7 @@ static void assert_label(int top, const char *path, uint32_t old, uint32_t new,
 	(void)close(fd);
 }
 
-static void what_is_staged_gets_the_label_of_its_place(void **state)
+TEST(what_is_staged_gets_the_label_of_its_place)
 {
 	static const char *const directories[] = {"source", "source/dir", "layer", "layer/dir"},
 				 *const files[] = {"source/file",  "source/dir/in", "layer/file",
@@ -558,7 +539,6 @@ static void what_is_staged_gets_the_label_of_its_place(void **state)
 	char folder[] = "/tmp/yett-test-XXXXXX";
 	int top = open(mkdtemp(folder), O_RDONLY | O_DIRECTORY);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
 		assert_int_equal(mkdirat(top, directories[i], 0700), 0);
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
@@ -584,27 +564,4 @@ static void what_is_staged_gets_the_label_of_its_place(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_in_a_directory_goes_before_it_and_comes_behind_it),
-		cmocka_unit_test(what_becomes_of_another_kind_is_replaced_in_one_step),
-		cmocka_unit_test(directories_are_open_while_something_is_done_in_them),
-		cmocka_unit_test(no_mode_gets_set_id_bits_and_directories_keep_theirs),
-		cmocka_unit_test(a_directory_stays_while_something_in_it_is_left),
-		cmocka_unit_test(in_doubt_it_is_a_conflict),
-		cmocka_unit_test(
-			protected_names_are_found_at_any_depth_and_however_they_are_written),
-		cmocka_unit_test(what_is_gits_is_found),
-		cmocka_unit_test(each_entry_matches_what_it_is_for),
-		cmocka_unit_test(what_is_listed_is_protected_too),
-		cmocka_unit_test(a_journal_reads_as_it_was_written),
-		cmocka_unit_test(a_journal_that_somebody_else_wrote_is_refused),
-		cmocka_unit_test(text_in_files_comes_back_as_it_was),
-		cmocka_unit_test(a_journal_is_never_longer_than_it_can_be_read),
-		cmocka_unit_test(a_mode_is_narrowed_to_a_default_acl),
-		cmocka_unit_test(what_is_staged_gets_the_label_of_its_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The chain of the audit, its state when a write was cut short, torn pieces, what users are charged
  * for, and members of lines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +13,7 @@
 #include "programs/audit/quota.h"
 #include "programs/audit/truncated.h"
 #include "programs/audit/verify.h"
+#include "tests/support/testing.h"
 
 static const uint8_t id[CHAIN_ID_SIZE] = {1}, first_key[CHAIN_HASH_SIZE] = {2};
 
@@ -32,13 +28,12 @@ static size_t append(struct chain *chain, char *line, size_t size, const char *r
 	return chain_append(chain, line, (size_t)length);
 }
 
-static void a_record_is_accepted_in_its_place_and_nowhere_else(void **state)
+TEST(a_record_is_accepted_in_its_place_and_nowhere_else)
 {
 	struct chain chain, reader, later;
 	char lines[3][256];
 	size_t lengths[3];
 
-	(void)state;
 	chain_begin(&chain, id, first_key);
 	reader = chain;
 	for (size_t i = 0; i < 3; i++)
@@ -60,13 +55,12 @@ static void a_record_is_accepted_in_its_place_and_nowhere_else(void **state)
 	assert_memory_equal(&reader, &chain, sizeof chain);
 }
 
-static void a_minute_is_sealed_with_all_before_it_and_its_key_is_gone(void **state)
+TEST(a_minute_is_sealed_with_all_before_it_and_its_key_is_gone)
 {
 	struct chain a, b;
 	uint8_t key[CHAIN_HASH_SIZE];
 	char line[256];
 
-	(void)state;
 	chain_begin(&a, id, first_key);
 	b = a;
 	(void)append(&a, line, sizeof line, "\"event\":\"x\"");
@@ -82,12 +76,11 @@ static void a_minute_is_sealed_with_all_before_it_and_its_key_is_gone(void **sta
 	assert_int_equal(a.epoch, 1);
 }
 
-static void a_key_is_read_as_it_was_printed_and_a_wrong_copy_is_found(void **state)
+TEST(a_key_is_read_as_it_was_printed_and_a_wrong_copy_is_found)
 {
 	uint8_t read_id[CHAIN_ID_SIZE], key[CHAIN_HASH_SIZE];
 	char text[CHAIN_KEY_TEXT_SIZE];
 
-	(void)state;
 	(void)chain_print_key(id, first_key, text);
 	assert_int_equal(strlen(text), CHAIN_KEY_TEXT_SIZE - 1);
 	assert_true(chain_parse_key(text, read_id, key));
@@ -119,13 +112,12 @@ static void put_back(int fd, const char *bytes, size_t size)
 }
 
 /* Each sector of each write is there or not. */
-static void a_state_is_there_after_an_end_at_any_moment_of_its_change(void **state)
+TEST(a_state_is_there_after_an_end_at_any_moment_of_its_change)
 {
 	struct slots_state old = {.segment = 3}, next, read;
 	char before[2 * SLOTS_EACH] = "", written[2 * SLOTS_EACH] = "";
 	int fd = new_file();
 
-	(void)state;
 	chain_begin(&old.chain, id, first_key);
 	assert_int_equal(slots_load(fd, &read), -ENOENT);
 	assert_int_equal(slots_store(fd, &old), 0);
@@ -159,13 +151,12 @@ static void a_state_is_there_after_an_end_at_any_moment_of_its_change(void **sta
 	close(fd);
 }
 
-static void a_state_that_is_damaged_is_none(void **state)
+TEST(a_state_that_is_damaged_is_none)
 {
 	struct slots_state one = {.segment = 1}, read;
 	char bytes[2 * SLOTS_EACH] = "";
 	int fd = new_file();
 
-	(void)state;
 	assert_int_equal(slots_store(fd, &one), 0);
 	assert_true(pread(fd, bytes, sizeof bytes, 0) > 0);
 	for (size_t i = 0; i < 512; i++) {
@@ -181,12 +172,11 @@ static void a_state_that_is_damaged_is_none(void **state)
 	close(fd);
 }
 
-static void a_chain_waits_until_it_is_taken_up_and_no_other_takes_its_place(void **state)
+TEST(a_chain_waits_until_it_is_taken_up_and_no_other_takes_its_place)
 {
 	struct slots_next next = {.id = {7}, .key = {8}}, read;
 	int fd = new_file();
 
-	(void)state;
 	assert_int_equal(slots_read_next(fd, &read), -ENOENT);
 	assert_int_equal(slots_write_next(fd, &next), 0);
 	assert_int_equal(slots_write_next(fd, &next), -EBUSY);
@@ -197,9 +187,8 @@ static void a_chain_waits_until_it_is_taken_up_and_no_other_takes_its_place(void
 	close(fd);
 }
 
-static void names_of_segments_have_one_form(void **state)
+TEST(names_of_segments_have_one_form)
 {
-	(void)state;
 	assert_int_equal(slots_segment_number("00000001.jsonl"), 1);
 	assert_int_equal(slots_segment_number("99999999.jsonl"), 99999999);
 	for (size_t i = 0; i < 8; i++) {
@@ -211,7 +200,7 @@ static void names_of_segments_have_one_form(void **state)
 	}
 }
 
-static void of_several_that_tell_of_one_torn_piece_the_last_is_tried_first(void **state)
+TEST(of_several_that_tell_of_one_torn_piece_the_last_is_tried_first)
 {
 	static const char begin[] = "abc\n{\"event\":\"torn\",\"offset\":100,\"bytes\":3}\nde\n";
 	static struct truncated_list list;
@@ -219,7 +208,6 @@ static void of_several_that_tell_of_one_torn_piece_the_last_is_tried_first(void 
 	size_t from, size;
 	char bytes[256];
 
-	(void)state;
 	size = (size_t)snprintf(bytes, sizeof bytes,
 	                        "%s{\"event\":\"segment\",\"offset\":100,\"bytes\":%zu}\n", begin,
 	                        second - 1);
@@ -235,12 +223,11 @@ static void of_several_that_tell_of_one_torn_piece_the_last_is_tried_first(void 
 	assert_int_equal(truncated_after(&list, 99, 1, &from), 0); /* it is shorter than is said */
 }
 
-static void a_user_has_so_many_bytes_a_day(void **state)
+TEST(a_user_has_so_many_bytes_a_day)
 {
 	static struct quota quota;
 	struct quota_row *row;
 
-	(void)state;
 	quota = (struct quota){.max_bytes = 100};
 	row = quota_find(&quota, 1000, 5);
 	assert_true(quota_take(&quota, row, 60, false));
@@ -256,12 +243,11 @@ static void a_user_has_so_many_bytes_a_day(void **state)
 
 /* More users than there are rows: nobody's bytes are forgotten, and who is new is not locked out.
  */
-static void a_crowd_of_users_lets_nobody_escape_and_locks_nobody_out(void **state)
+TEST(a_crowd_of_users_lets_nobody_escape_and_locks_nobody_out)
 {
 	static struct quota quota;
 	uint64_t most = 0;
 
-	(void)state;
 	quota = (struct quota){.max_bytes = 1000000};
 	assert_true(quota_take(&quota, quota_find(&quota, 7, 0), 999000, false));
 	for (uint32_t uid = 100; uid < 100 + 20 * QUOTA_USERS; uid++) {
@@ -274,13 +260,12 @@ static void a_crowd_of_users_lets_nobody_escape_and_locks_nobody_out(void **stat
 	assert_false(quota_take(&quota, quota_find(&quota, 7, 0), 1001, false));
 }
 
-static void refusals_beyond_some_are_counted_and_a_row_with_such_is_not_given_away(void **state)
+TEST(refusals_beyond_some_are_counted_and_a_row_with_such_is_not_given_away)
 {
 	static struct quota quota;
 	struct quota_row *row;
 	unsigned written = 0;
 
-	(void)state;
 	quota = (struct quota){0};
 	row = quota_find(&quota, 100000, 0);
 	for (unsigned i = 0; i < 1000; i++)
@@ -299,14 +284,13 @@ static void refusals_beyond_some_are_counted_and_a_row_with_such_is_not_given_aw
 	assert_true(quota_refused(row, 0));
 }
 
-static void members_are_found_by_their_path(void **state)
+TEST(members_are_found_by_their_path)
 {
 	static const char line[] =
 		"{\"a\":{\"b\":[1,{\"c\":2}],\"c\":\"x\\u00e4\\\"\\n\"},\"c\":18446744073709551615,\"d\":null,\"e\":true}";
 	char text[32];
 	uint64_t number;
 
-	(void)state;
 	assert_true(field_is_object(line, sizeof line - 1));
 	assert_true(field_number(line, sizeof line - 1, "c", &number) && number == UINT64_MAX);
 	assert_true(field_text(line, sizeof line - 1, "a.c", text, sizeof text));
@@ -320,7 +304,7 @@ static void members_are_found_by_their_path(void **state)
 		assert_false(field_is_object(line, i));
 }
 
-static void what_is_no_json_is_no_object(void **state)
+TEST(what_is_no_json_is_no_object)
 {
 	static const char *const wrong[] = {"",
 	                                    "[]",
@@ -337,30 +321,9 @@ static void what_is_no_json_is_no_object(void **state)
 	                                    "{\"a\":[1}}",
 	                                    "{}x"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_false(field_is_object(wrong[i], strlen(wrong[i])));
 	assert_true(field_is_object("{}", 2));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_record_is_accepted_in_its_place_and_nowhere_else),
-		cmocka_unit_test(a_minute_is_sealed_with_all_before_it_and_its_key_is_gone),
-		cmocka_unit_test(a_key_is_read_as_it_was_printed_and_a_wrong_copy_is_found),
-		cmocka_unit_test(a_state_is_there_after_an_end_at_any_moment_of_its_change),
-		cmocka_unit_test(a_state_that_is_damaged_is_none),
-		cmocka_unit_test(a_chain_waits_until_it_is_taken_up_and_no_other_takes_its_place),
-		cmocka_unit_test(names_of_segments_have_one_form),
-		cmocka_unit_test(of_several_that_tell_of_one_torn_piece_the_last_is_tried_first),
-		cmocka_unit_test(a_user_has_so_many_bytes_a_day),
-		cmocka_unit_test(a_crowd_of_users_lets_nobody_escape_and_locks_nobody_out),
-		cmocka_unit_test(
-			refusals_beyond_some_are_counted_and_a_row_with_such_is_not_given_away),
-		cmocka_unit_test(members_are_found_by_their_path),
-		cmocka_unit_test(what_is_no_json_is_no_object),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,6 +3,7 @@
 #include "base/net_rule_parse.h"
 #include "helper/plan/admit.h"
 #include "programs/decide/decider/refuse.h"
+#include "tests/support/testing.h"
 #include "tests/unit/decide.h"
 
 #define PROFILES \
@@ -28,7 +29,7 @@ static void decides(struct decide *d, const char *profile, const char *grant, co
 	assert_string_equal(choice.nearest ? choice.nearest->name : "", *grant ? grant : nearest);
 }
 
-static void the_grant_that_names_the_user_most_closely_decides_wherever_it_stands(void **state)
+WITH_DECIDE(the_grant_that_names_the_user_most_closely_decides_wherever_it_stands)
 {
 	static const char *const grants[] = {
 		"grant \"everyone\" { users = {\"*\"} user_keys = true profiles = {\"*\"} }\n",
@@ -40,7 +41,6 @@ static void the_grant_that_names_the_user_most_closely_decides_wherever_it_stand
 	};
 	static const char *const names[] = {"everyone",   "everyones-key", "group",
 	                                    "groups-key", "user",          "users-key"};
-	struct decide *d = *state;
 	char text[2048];
 
 	/* the first n of them, in both orders: the last of these is the foremost */
@@ -78,7 +78,7 @@ static void the_grant_that_names_the_user_most_closely_decides_wherever_it_stand
 
 /* The shipped grant comes first and is for everyone: one that restricts somebody must not be void
  * for that, nor be got round. */
-static void a_grant_that_restricts_leaves_no_way_round_it(void **state)
+WITH_DECIDE(a_grant_that_restricts_leaves_no_way_round_it)
 {
 	static const char everyone[] = PROFILES
 		"grant \"everyone\" { users = {\"*\"} user_keys = true profiles = {\"*\"} max_memory = 32G }\n";
@@ -113,7 +113,6 @@ static void a_grant_that_restricts_leaves_no_way_round_it(void **state)
 		{"users = {\"1000\"} profiles = {\"default\"} fall_through = true }\ngrant \"other\" { users = {\"1000\"} user_keys = true profiles = {\"default\"}",
 	         "", "big", ""},
 	};
-	struct decide *d = *state;
 	char text[1024];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -127,14 +126,13 @@ static void a_grant_that_restricts_leaves_no_way_round_it(void **state)
 	}
 }
 
-static void grants_for_agents_decide_for_them_and_for_nobody_else(void **state)
+WITH_DECIDE(grants_for_agents_decide_for_them_and_for_nobody_else)
 {
 	static const char for_agents[] =
 		"grant \"everyone\" { users = {\"*\"} profiles = {\"*\"} }\n"
 		"grant \"mine\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"} fall_through = true }\n"
 		"grant \"models\" { users = {\"*\"} agents = true profiles = {\"default\"} }\n"
 		"grant \"my-models\" { users = {\"1001\"} agents = true profiles = {\"big\"} }\n";
-	struct decide *d = *state;
 	char text[1024];
 
 	(void)snprintf(text, sizeof text, PROFILES "%s", for_agents);
@@ -165,10 +163,8 @@ static void grants_for_agents_decide_for_them_and_for_nobody_else(void **state)
 	decides(d, "big", "everyone", "");
 }
 
-static void a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names(void **state)
+WITH_DECIDE(a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, PROFILES
 		"grant \"everyone\" { users = {\"*\"} profiles = {\"*\"} }\n"
@@ -197,10 +193,8 @@ static void a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names(void **
 	refused(d, YETT_E_PERMISSION_DENIED, "no grant of the policy is for uid 1001", "");
 }
 
-static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void **state)
+WITH_DECIDE(what_a_user_has_together_is_bounded_by_every_grant_for_the_user)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, PROFILES
 		"grant \"chosen\" { users = {\"*\"} profiles = {\"default\"} user_memory = 4G user_cpus = 1.5 }\n"
@@ -227,10 +221,8 @@ static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void
 	assert_int_equal(d->plan.terminals_max, 1);
 }
 
-static void a_ceiling_bounds_and_gives_nothing(void **state)
+WITH_DECIDE(a_ceiling_bounds_and_gives_nothing)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, PROFILES
 		"ceiling \"all\" { users = {\"*\"} user_memory = 2G max_sandboxes = 9 max_requests = 100 }\n"
@@ -251,9 +243,8 @@ static void a_ceiling_bounds_and_gives_nothing(void **state)
 }
 
 /* Of one sandbox: as a grant's, but that what the grant gives does not matter. */
-static void what_is_more_than_a_ceiling_is_refused_with_its_line(void **state)
+WITH_DECIDE(what_is_more_than_a_ceiling_is_refused_with_its_line)
 {
-	struct decide *d = *state;
 	struct message_create *create = &d->request.body.create;
 
 	decide_policy(
@@ -301,10 +292,8 @@ static void what_is_more_than_a_ceiling_is_refused_with_its_line(void **state)
 
 #define EXPIRES UINT64_C(1798675200) /* 2026-12-31 */
 
-static void what_has_expired_is_as_if_it_were_not_written(void **state)
+WITH_DECIDE(what_has_expired_is_as_if_it_were_not_written)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, PROFILES
 		"grant \"guest\" { users = {\"1000\"} profiles = {\"*\"} expire = 2026-12-31 user_memory = 1G max_sandboxes = 2 }\n"
@@ -337,7 +326,7 @@ static void what_has_expired_is_as_if_it_were_not_written(void **state)
 	refused(d, YETT_E_PERMISSION_DENIED, "no grant of the policy is for uid 1001", "");
 }
 
-static void which_enrolled_keys_a_grant_is_for(void **state)
+WITH_DECIDE(which_enrolled_keys_a_grant_is_for)
 {
 	static const struct {
 		const char *keys;
@@ -349,7 +338,6 @@ static void which_enrolled_keys_a_grant_is_for(void **state)
 		{"keys += {\"laptop\"}", true, false},
 		{"keys = {}", false, false}, /* what is left when the last name was taken out */
 	};
-	struct decide *d = *state;
 	char policy[256];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -368,10 +356,8 @@ static void which_enrolled_keys_a_grant_is_for(void **state)
 	}
 }
 
-static void who_has_no_grant_is_refused_with_the_rules(void **state)
+WITH_DECIDE(who_has_no_grant_is_refused_with_the_rules)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, PROFILES
 		"grant \"g\" { users = {\"1001\"} profiles = {\"default\"} }\n"
@@ -387,19 +373,15 @@ static void who_has_no_grant_is_refused_with_the_rules(void **state)
 	refused(d, YETT_E_PERMISSION_DENIED, "the policy has no profile 'x\\x0a\\x1b[31m'", "");
 }
 
-static void a_profile_that_does_not_exist_is_refused(void **state)
+WITH_DECIDE(a_profile_that_does_not_exist_is_refused)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
 	d->request.body.create.profile = decide_text(d, "nothing");
 	refused(d, YETT_E_PERMISSION_DENIED, "the policy has no profile 'nothing'", "");
 }
 
-static void a_key_of_the_user_counts_only_where_the_grant_says_so(void **state)
+WITH_DECIDE(a_key_of_the_user_counts_only_where_the_grant_says_so)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
 	d->verified.key_source = KEY_OF_USER;
 	d->verified.principal[0] = '\0';
@@ -422,9 +404,8 @@ static void a_key_of_the_user_counts_only_where_the_grant_says_so(void **state)
 	        "allowed laptop by keys of grant 'g' (");
 }
 
-static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(void **state)
+WITH_DECIDE(a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed)
 {
-	struct decide *d = *state;
 	struct message_limits *limits = &d->request.body.create.limits;
 
 	decide_policy(
@@ -459,10 +440,8 @@ static bool may_manage(const struct decide *d, uid_t uid, const char *principal,
 	return authorize_manage(d->policy, &d->verified, uid, principal, profile);
 }
 
-static void who_may_manage_is_who_could_have_made_it(void **state)
+WITH_DECIDE(who_may_manage_is_who_could_have_made_it)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, PROFILES
 		"grant \"a\" { users = {\"1000\", \"0\"} user_keys = true profiles = {\"default\"} confined_clients = true }\n"
@@ -490,10 +469,8 @@ static void who_may_manage_is_who_could_have_made_it(void **state)
 	assert_true(may_manage(d, 1001, "", "gone"));
 }
 
-static void who_has_no_grant_manages_nothing(void **state)
+WITH_DECIDE(who_has_no_grant_manages_nothing)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, PROFILES
 		"grant \"a\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"big\"} }\n"
@@ -523,9 +500,8 @@ static void who_has_no_grant_manages_nothing(void **state)
 	                 YETT_E_SECURITY_VIOLATION);
 }
 
-static void only_as_long_as_the_grant_says_may_a_sandbox_linger(void **state)
+WITH_DECIDE(only_as_long_as_the_grant_says_may_a_sandbox_linger)
 {
-	struct decide *d = *state;
 	struct message_life *life = &d->request.body.create.life;
 
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
@@ -569,7 +545,7 @@ static void only_as_long_as_the_grant_says_may_a_sandbox_linger(void **state)
 	"\n}\ngrant \"g\" {\n users = {\"*\"}\n user_keys = true\n profiles = {\"*\"}\n" grant_keys \
 	"\n}\n"
 
-static void the_time_of_commands_is_the_lesser_of_profile_and_grant(void **state)
+WITH_DECIDE(the_time_of_commands_is_the_lesser_of_profile_and_grant)
 {
 	static const struct {
 		const char *policy;
@@ -588,7 +564,6 @@ static void the_time_of_commands_is_the_lesser_of_profile_and_grant(void **state
 		{TIMED("max_command_timeout = unlimited", "max_command_timeout = 2s"), 2000, 2000,
 	         true},
 	};
-	struct decide *d = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		decide_policy(d, cases[i].policy);
@@ -600,10 +575,8 @@ static void the_time_of_commands_is_the_lesser_of_profile_and_grant(void **state
 	}
 }
 
-static void a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling(void **state)
+WITH_DECIDE(a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, PROFILES
 		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} max_memory = 512M max_pids = 200 max_cpus = 3 }\n");
@@ -618,10 +591,8 @@ static void a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling(void **st
 	assert_int_equal(d->decision.limits.files, 1u << 20);
 }
 
-static void what_the_helper_cannot_give_is_refused_when_asked(void **state)
+WITH_DECIDE(what_the_helper_cannot_give_is_refused_when_asked)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, "profile \"default\" { files = 500 stack = 8M cpu_time = unlimited }\n"
 	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} max_files = 1000 }\n");
 	d->given = (struct plan_limits){.files = 300, .stack_bytes = 1 << 20, .cpu_seconds = 9};
@@ -652,7 +623,7 @@ static void make_policy(struct decide *d, const char *profile, const char *grant
 }
 
 /* Like the other limits, but that none is what stands where nothing is written. */
-static void core_files_are_given_by_who_says_so(void **state)
+WITH_DECIDE(core_files_are_given_by_who_says_so)
 {
 	static const struct {
 		const char *profile, *grant;
@@ -672,7 +643,6 @@ static void core_files_are_given_by_who_says_so(void **state)
 		{"core = 2M", "max_core = none", 1 << 20, 0},
 		{"core = unlimited", "max_core = none", 1 << 20, 0},
 	};
-	struct decide *d = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		make_policy(d, cases[i].profile, cases[i].grant);
@@ -686,7 +656,7 @@ static void core_files_are_given_by_who_says_so(void **state)
 	}
 }
 
-static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
+WITH_DECIDE(what_a_profile_gives_must_be_named_by_the_grant)
 {
 	static const struct {
 		const char *profile, *grant, *message;
@@ -704,7 +674,6 @@ static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
 	         "capabilities = {\"kill\", \"chown\"} devices = {\"/dev/kvm\"} identity_root = true",
 	         NULL},
 	};
-	struct decide *d = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		make_policy(d, cases[i].profile, cases[i].grant);
@@ -736,7 +705,7 @@ static void ask_network(struct decide *d, enum network_asked network, const char
 	}
 }
 
-static void a_network_is_what_was_asked_for_within_what_the_grant_allows(void **state)
+WITH_DECIDE(a_network_is_what_was_asked_for_within_what_the_grant_allows)
 {
 	static const struct {
 		const char *profile, *grant;
@@ -857,7 +826,6 @@ static void a_network_is_what_was_asked_for_within_what_the_grant_allows(void **
 		{"nested_userns = true", "network = host nested_userns = true", NETWORK_HOST, "", 0,
 	         "'nested_userns'", "asked host, allowed open"},
 	};
-	struct decide *d = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		make_policy(d, cases[i].profile, cases[i].grant);
@@ -878,10 +846,8 @@ static void a_network_is_what_was_asked_for_within_what_the_grant_allows(void **
 }
 
 /* It would have the helper's network, from which it may have been kept. */
-static void no_confined_client_gets_the_network_of_the_host(void **state)
+WITH_DECIDE(no_confined_client_gets_the_network_of_the_host)
 {
-	struct decide *d = *state;
-
 	make_policy(d, "", "network = host confined_clients = true");
 	ask_network(d, NETWORK_OPEN, "");
 	d->peer.confined = true;
@@ -895,10 +861,8 @@ static void no_confined_client_gets_the_network_of_the_host(void **state)
 }
 
 /* That its profile goes by a proxy denies nothing. */
-static void a_proxy_keeps_nobody_from_the_network_of_the_host(void **state)
+WITH_DECIDE(a_proxy_keeps_nobody_from_the_network_of_the_host)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"helper { network_proxy = \"http://proxy.example:3128\" no_proxy = {\"a.org\"} }\nprofile \"default\" { }\n"
@@ -908,10 +872,8 @@ static void a_proxy_keeps_nobody_from_the_network_of_the_host(void **state)
 	assert_int_equal(d->decision.network, PLAN_NETWORK_HOST);
 }
 
-static void a_refusal_of_a_rule_says_what_to_add_to_the_grant(void **state)
+WITH_DECIDE(a_refusal_of_a_rule_says_what_to_add_to_the_grant)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = open\n\n  allow = {\"a.org\",\n"
@@ -926,9 +888,8 @@ static void a_refusal_of_a_rule_says_what_to_add_to_the_grant(void **state)
 }
 
 /* The same rules as at its beginning hold for those that a sandbox gets later. */
-static void later_rules_go_by_the_policy_as_it_is_then(void **state)
+WITH_DECIDE(later_rules_go_by_the_policy_as_it_is_then)
 {
-	struct decide *d = *state;
 	struct net_rule rule;
 
 	make_policy(d, "", "network = limited allow = {\"*.org\"}");
@@ -963,9 +924,8 @@ static void later_rules_go_by_the_policy_as_it_is_then(void **state)
 }
 
 /* What a captured decoder could say. */
-static void what_is_no_rule_is_refused_by_its_place(void **state)
+WITH_DECIDE(what_is_no_rule_is_refused_by_its_place)
 {
-	struct decide *d = *state;
 	struct net_rule right;
 
 	assert_int_equal(net_rule_parse("a.org:1-2", &right, NULL), 0);
@@ -1002,10 +962,8 @@ static void what_is_no_rule_is_refused_by_its_place(void **state)
 	}
 }
 
-static void a_confined_client_needs_a_grant_that_says_so(void **state)
+WITH_DECIDE(a_confined_client_needs_a_grant_that_says_so)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
 	d->peer.confined = true;
 	refused(d, YETT_E_SECURITY_VIOLATION, "the client is confined",
@@ -1019,9 +977,8 @@ static void a_confined_client_needs_a_grant_that_says_so(void **state)
 }
 
 /* Whatever the grant says, and whatever else it looks like. */
-static void no_id_of_a_sandbox_asks_for_one_and_those_beside_them_may(void **state)
+WITH_DECIDE(no_id_of_a_sandbox_asks_for_one_and_those_beside_them_may)
 {
-	struct decide *d = *state;
 	uid_t first, end;
 
 	decide_policy(
@@ -1041,7 +998,7 @@ static void no_id_of_a_sandbox_asks_for_one_and_those_beside_them_may(void **sta
 	assert_int_equal(decide_authorize(d), 0);
 }
 
-static void a_confined_client_manages_by_any_grant_that_says_so(void **state)
+WITH_DECIDE(a_confined_client_manages_by_any_grant_that_says_so)
 {
 	static const char *const grants[] = {
 		"grant \"a\" { users = {\"1000\"} profiles = {\"default\"} }\n"
@@ -1049,7 +1006,6 @@ static void a_confined_client_manages_by_any_grant_that_says_so(void **state)
 		"grant \"a\" { users = {\"1000\"} profiles = {\"default\"} confined_clients = true }\n"
 		"grant \"b\" { users = {\"1000\"} profiles = {\"big\"} }\n",
 	};
-	struct decide *d = *state;
 	char text[512];
 
 	d->peer.confined = true;
@@ -1060,10 +1016,8 @@ static void a_confined_client_manages_by_any_grant_that_says_so(void **state)
 	}
 }
 
-static void shares_are_refused_where_profile_or_grant_has_none(void **state)
+WITH_DECIDE(shares_are_refused_where_profile_or_grant_has_none)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { shares = false }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} share_rw = {\"*\"} }\n");
@@ -1118,9 +1072,8 @@ static int relay(struct decide *d, const char *profile, const char *path, const 
 	return authorize_relay(d->policy, &d->verified, &d->error);
 }
 
-static void a_relay_is_what_the_grant_has(void **state)
+WITH_DECIDE(a_relay_is_what_the_grant_has)
 {
-	struct decide *d = *state;
 	const struct {
 		const char *path, *address;
 		const char *message, *mend; /* NULL: it is allowed */
@@ -1172,10 +1125,8 @@ static void a_relay_is_what_the_grant_has(void **state)
 	assert_int_equal(relay(d, "none", "/run/s", NULL), YETT_E_PERMISSION_DENIED);
 }
 
-static void a_relay_needs_a_grant_and_a_profile_that_has_shares(void **state)
+WITH_DECIDE(a_relay_needs_a_grant_and_a_profile_that_has_shares)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, "profile \"default\" { shares = false }\n"
 		   "grant \"g\" { users = {\"*\"} profiles = {\"*\"} sockets = {\"/run/s\"} }\n");
@@ -1189,10 +1140,8 @@ static void a_relay_needs_a_grant_and_a_profile_that_has_shares(void **state)
 	                 YETT_E_INVALID_REQUEST);
 }
 
-static void a_message_that_is_no_request_is_refused(void **state)
+WITH_DECIDE(a_message_that_is_no_request_is_refused)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
 	d->request.body.create.profile = (struct text){.offset = 70000, .length = 5};
 	refused(d, YETT_E_INVALID_REQUEST, "no request", "");
@@ -1201,44 +1150,4 @@ static void a_message_that_is_no_request_is_refused(void **state)
 	refused(d, YETT_E_INVALID_REQUEST, "no request", "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DECIDE(the_grant_that_names_the_user_most_closely_decides_wherever_it_stands),
-		WITH_DECIDE(a_grant_that_restricts_leaves_no_way_round_it),
-		WITH_DECIDE(grants_for_agents_decide_for_them_and_for_nobody_else),
-		WITH_DECIDE(a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names),
-		WITH_DECIDE(what_a_user_has_together_is_bounded_by_every_grant_for_the_user),
-		WITH_DECIDE(a_ceiling_bounds_and_gives_nothing),
-		WITH_DECIDE(what_is_more_than_a_ceiling_is_refused_with_its_line),
-		WITH_DECIDE(what_has_expired_is_as_if_it_were_not_written),
-		WITH_DECIDE(which_enrolled_keys_a_grant_is_for),
-		WITH_DECIDE(who_has_no_grant_is_refused_with_the_rules),
-		WITH_DECIDE(a_profile_that_does_not_exist_is_refused),
-		WITH_DECIDE(a_key_of_the_user_counts_only_where_the_grant_says_so),
-		WITH_DECIDE(a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed),
-		WITH_DECIDE(who_may_manage_is_who_could_have_made_it),
-		WITH_DECIDE(who_has_no_grant_manages_nothing),
-		WITH_DECIDE(only_as_long_as_the_grant_says_may_a_sandbox_linger),
-		WITH_DECIDE(the_time_of_commands_is_the_lesser_of_profile_and_grant),
-		WITH_DECIDE(a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling),
-		WITH_DECIDE(what_the_helper_cannot_give_is_refused_when_asked),
-		WITH_DECIDE(core_files_are_given_by_who_says_so),
-		WITH_DECIDE(what_a_profile_gives_must_be_named_by_the_grant),
-		WITH_DECIDE(a_network_is_what_was_asked_for_within_what_the_grant_allows),
-		WITH_DECIDE(no_confined_client_gets_the_network_of_the_host),
-		WITH_DECIDE(a_proxy_keeps_nobody_from_the_network_of_the_host),
-		WITH_DECIDE(a_refusal_of_a_rule_says_what_to_add_to_the_grant),
-		WITH_DECIDE(later_rules_go_by_the_policy_as_it_is_then),
-		WITH_DECIDE(what_is_no_rule_is_refused_by_its_place),
-		WITH_DECIDE(a_confined_client_needs_a_grant_that_says_so),
-		WITH_DECIDE(no_id_of_a_sandbox_asks_for_one_and_those_beside_them_may),
-		WITH_DECIDE(a_confined_client_manages_by_any_grant_that_says_so),
-		WITH_DECIDE(shares_are_refused_where_profile_or_grant_has_none),
-		WITH_DECIDE(a_relay_is_what_the_grant_has),
-		WITH_DECIDE(a_relay_needs_a_grant_and_a_profile_that_has_shares),
-		WITH_DECIDE(a_message_that_is_no_request_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is read of a sandbox's groups, from files as Linux writes them for cgroup v1 and v2, and
  * what limits are written to them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <glob.h>
@@ -17,6 +12,7 @@
 
 #include "base/kernel.h"
 #include "helper/setup/cgroup.h"
+#include "tests/support/testing.h"
 
 #define GROUP "user-7/sandbox"
 
@@ -86,13 +82,12 @@ static void assert_count(const struct cgroup_usage *usage, enum usage_count coun
 	assert_int_equal(usage->counts[count], expected);
 }
 
-static void all_of_v2_is_read(void **state)
+TEST(all_of_v2_is_read)
 {
 	struct fixture f;
 	struct cgroup_usage usage;
 	char own[32];
 
-	(void)state;
 	set_up(&f);
 	add_tree(&f, 2, CGROUP_MEMORY | CGROUP_CPU | CGROUP_PIDS | CGROUP_IO);
 	put(&f, 0, "cpu.stat", "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\nnr_periods 0\n");
@@ -131,12 +126,11 @@ static void all_of_v2_is_read(void **state)
 	tear_down(&f);
 }
 
-static void v1_is_read_where_v2_has_no_controllers(void **state)
+TEST(v1_is_read_where_v2_has_no_controllers)
 {
 	struct fixture f;
 	struct cgroup_usage usage;
 
-	(void)state;
 	set_up(&f);
 	add_tree(&f, 2, 0);
 	add_tree(&f, 1, CGROUP_MEMORY);
@@ -162,12 +156,11 @@ static void v1_is_read_where_v2_has_no_controllers(void **state)
 	tear_down(&f);
 }
 
-static void nothing_is_known_of_what_is_not_there(void **state)
+TEST(nothing_is_known_of_what_is_not_there)
 {
 	struct fixture f;
 	struct cgroup_usage usage;
 
-	(void)state;
 	set_up(&f);
 	f.host.count = 1;
 	f.host.trees[0] =
@@ -178,11 +171,10 @@ static void nothing_is_known_of_what_is_not_there(void **state)
 	tear_down(&f);
 }
 
-static void what_an_earlier_sandbox_used_is_not_a_later_one_s(void **state)
+TEST(what_an_earlier_sandbox_used_is_not_a_later_one_s)
 {
 	struct cgroup_usage before = {0}, usage = {.known = (1U << USAGE_COUNTS_MAX) - 1};
 
-	(void)state;
 	before.counts[USAGE_CPU] = 100;
 	before.counts[USAGE_MEMORY_PEAK] = 50;
 	before.counts[USAGE_PROCESSES] = 9;
@@ -250,7 +242,7 @@ static const struct {
 	{2, "pids.max", "7", "max"},
 };
 
-static void limits_are_written_as_each_version_has_them(void **state)
+TEST(limits_are_written_as_each_version_has_them)
 {
 	const struct plan_limits asked = {.memory_bytes = 64 << 20,
 	                                  .cpu_millis = 1500,
@@ -259,7 +251,6 @@ static void limits_are_written_as_each_version_has_them(void **state)
 				 none = {0};
 	struct yett_error error;
 
-	(void)state;
 	for (int version = 1; version <= 2; version++) {
 		struct fixture f;
 		struct cgroup cgroup;
@@ -284,7 +275,7 @@ static void limits_are_written_as_each_version_has_them(void **state)
 }
 
 /* Of each disk that this machine has: none, where it has none. */
-static void rates_are_written_of_each_disk(void **state)
+TEST(rates_are_written_of_each_disk)
 {
 	static const struct {
 		int version;
@@ -296,7 +287,6 @@ static void rates_are_written_of_each_disk(void **state)
 				 none = {0};
 	struct yett_error error;
 
-	(void)state;
 	for (int version = 1; version <= 2; version++) {
 		struct fixture f;
 		struct cgroup cgroup;
@@ -339,12 +329,11 @@ static void rates_are_written_of_each_disk(void **state)
 	}
 }
 
-static void a_limit_that_cannot_be_written_is_told(void **state)
+TEST(a_limit_that_cannot_be_written_is_told)
 {
 	const struct plan_limits asked = {.memory_bytes = 64 << 20}, none = {0};
 	struct yett_error error;
 
-	(void)state;
 	for (int version = 1; version <= 2; version++) {
 		struct fixture f;
 		struct cgroup cgroup;
@@ -368,17 +357,4 @@ static void a_limit_that_cannot_be_written_is_told(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(limits_are_written_as_each_version_has_them),
-		cmocka_unit_test(rates_are_written_of_each_disk),
-		cmocka_unit_test(a_limit_that_cannot_be_written_is_told),
-		cmocka_unit_test(all_of_v2_is_read),
-		cmocka_unit_test(v1_is_read_where_v2_has_no_controllers),
-		cmocka_unit_test(nothing_is_known_of_what_is_not_there),
-		cmocka_unit_test(what_an_earlier_sandbox_used_is_not_a_later_one_s),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

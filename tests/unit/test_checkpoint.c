@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores of checkpoints, in memory and in a file: the same of both. What only files have is in
  * test_checkpoint_file.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/fd.h"
 #include "checkpoint/uuid.h"
 #include "checkpoint/yett-checkpoint.h"
+#include "tests/support/testing.h"
 
 #define NOWHERE "0192f6a4-7c1e-7a3b-9d52-0c6b1f0e8d11"
 
@@ -154,7 +150,7 @@ static struct yett_checkpoint_list *history(struct yett_checkpoint_store *store,
 	return list;
 }
 
-static void all_that_was_put_comes_back(void **state)
+TEST_WITH(all_that_was_put_comes_back, open_one, close_one)
 {
 	static const char bytes[] = "\0a state\0\xff\n";
 	struct yett_checkpoint *put_one =
@@ -190,7 +186,7 @@ static void all_that_was_put_comes_back(void **state)
 	yett_checkpoint_free(found);
 }
 
-static void what_was_not_set_is_not_there_and_a_state_may_be_empty(void **state)
+TEST_WITH(what_was_not_set_is_not_there_and_a_state_may_be_empty, open_one, close_one)
 {
 	struct yett_checkpoint *put_one = put_with(
 				       *state, (struct yett_checkpoint_put_options){.thread = "t"}),
@@ -209,7 +205,7 @@ static void what_was_not_set_is_not_there_and_a_state_may_be_empty(void **state)
 	yett_checkpoint_free(found);
 }
 
-static void what_a_store_gave_outlives_it(void **state)
+TEST_WITH(what_a_store_gave_outlives_it, open_one, close_one)
 {
 	struct yett_checkpoint_list *list;
 	struct yett_checkpoint *found = get(*state, put(*state, "t", "text", NULL));
@@ -222,7 +218,7 @@ static void what_a_store_gave_outlives_it(void **state)
 	yett_checkpoint_free(found);
 }
 
-static void ids_are_of_their_time_and_in_the_order_of_putting(void **state)
+TEST_WITH(ids_are_of_their_time_and_in_the_order_of_putting, open_one, close_one)
 {
 	char last[YETT_CHECKPOINT_ID_SIZE] = "", least[YETT_CHECKPOINT_ID_SIZE];
 	struct timespec now;
@@ -246,11 +242,10 @@ static void ids_are_of_their_time_and_in_the_order_of_putting(void **state)
 	}
 }
 
-static void an_id_comes_behind_one_of_a_clock_that_was_ahead(void **state)
+TEST(an_id_comes_behind_one_of_a_clock_that_was_ahead)
 {
 	uint8_t last[UUID_SIZE], id[UUID_SIZE];
 
-	(void)state;
 	uuid_of_time(UINT64_C(4102444800000), last); /* the year 2100 */
 	memset(last + 9, 0xff, 7);
 	assert_int_equal(uuid_make(last, id), 0);
@@ -260,7 +255,7 @@ static void an_id_comes_behind_one_of_a_clock_that_was_ahead(void **state)
 	assert_int_equal(uuid_make(last, id), -ERANGE);
 }
 
-static void a_parent_is_the_last_of_the_thread_unless_it_is_named(void **state)
+TEST_WITH(a_parent_is_the_last_of_the_thread_unless_it_is_named, open_one, close_one)
 {
 	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
 		   *c = put(*state, "t", "c", a);
@@ -273,7 +268,7 @@ static void a_parent_is_the_last_of_the_thread_unless_it_is_named(void **state)
 	assert_string_equal(parent_of(*state, other), b);
 }
 
-static void the_last_of_a_thread_is_the_one_put_last(void **state)
+TEST_WITH(the_last_of_a_thread_is_the_one_put_last, open_one, close_one)
 {
 	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", a);
 	struct yett_checkpoint *latest = NULL;
@@ -288,7 +283,7 @@ static void the_last_of_a_thread_is_the_one_put_last(void **state)
 	assert_string_equal(error.message, "the thread 'T' has no checkpoint");
 }
 
-static void a_list_has_what_fits_the_last_first(void **state)
+TEST_WITH(a_list_has_what_fits_the_last_first, open_one, close_one)
 {
 	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "u", "b", NULL),
 		   *c = put(*state, "t", "c", NULL);
@@ -318,7 +313,7 @@ static void a_list_has_what_fits_the_last_first(void **state)
 	           d, NULL);
 }
 
-static void a_list_has_a_hundred_unless_it_is_told_otherwise(void **state)
+TEST_WITH(a_list_has_a_hundred_unless_it_is_told_otherwise, open_one, close_one)
 {
 	struct yett_checkpoint_list *list = NULL;
 
@@ -329,7 +324,7 @@ static void a_list_has_a_hundred_unless_it_is_told_otherwise(void **state)
 	yett_checkpoint_list_free(list);
 }
 
-static void a_list_can_be_of_a_tag_which_is_all_of_one(void **state)
+TEST_WITH(a_list_can_be_of_a_tag_which_is_all_of_one, open_one, close_one)
 {
 	static const char *const tags[][3] = {
 		{"red", "blue"}, {"blue", "dark red"}, {"re"}, {NULL}};
@@ -353,7 +348,7 @@ static void a_list_can_be_of_a_tag_which_is_all_of_one(void **state)
 	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){.tag = "%"}), NULL);
 }
 
-static void a_history_goes_from_a_checkpoint_to_the_first(void **state)
+TEST_WITH(a_history_goes_from_a_checkpoint_to_the_first, open_one, close_one)
 {
 	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
 		   *c = put(*state, "t", "c", a);
@@ -366,7 +361,7 @@ static void a_history_goes_from_a_checkpoint_to_the_first(void **state)
 	assert_int_equal(yett_checkpoint_history(*state, NOWHERE, &list, NULL), YETT_E_NOT_FOUND);
 }
 
-static void who_loses_a_parent_gets_the_parent_s(void **state)
+TEST_WITH(who_loses_a_parent_gets_the_parent_s, open_one, close_one)
 {
 	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
 		   *c = put(*state, "t", "c", NULL);
@@ -381,7 +376,7 @@ static void who_loses_a_parent_gets_the_parent_s(void **state)
 	assert_non_null(strstr(error.message, a));
 }
 
-static void a_thread_is_removed_with_all_it_has(void **state)
+TEST_WITH(a_thread_is_removed_with_all_it_has, open_one, close_one)
 {
 	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
 		   *c = put(*state, "u", "c", b);
@@ -395,7 +390,7 @@ static void a_thread_is_removed_with_all_it_has(void **state)
 	                 YETT_E_NOT_FOUND);
 }
 
-static void a_thread_that_is_taken_back_has_nothing_later(void **state)
+TEST_WITH(a_thread_that_is_taken_back_has_nothing_later, open_one, close_one)
 {
 	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "t", "b", NULL),
 		   *c = put(*state, "t", "c", NULL);
@@ -415,7 +410,7 @@ static void a_thread_that_is_taken_back_has_nothing_later(void **state)
 	assert_string_equal(parent_of(*state, put(*state, "t", "f", NULL)), b);
 }
 
-static void a_thread_is_taken_back_only_to_what_it_has(void **state)
+TEST_WITH(a_thread_is_taken_back_only_to_what_it_has, open_one, close_one)
 {
 	const char *a = put(*state, "t", "a", NULL), *b = put(*state, "u", "b", NULL),
 		   *c = put(*state, "u", "c", NULL);
@@ -430,7 +425,7 @@ static void a_thread_is_taken_back_only_to_what_it_has(void **state)
 	assert_true(is_there(*state, a) && is_there(*state, b) && is_there(*state, c));
 }
 
-static void what_a_rollback_tells_names_the_snapshot(void **state)
+TEST_WITH(what_a_rollback_tells_names_the_snapshot, open_one, close_one)
 {
 	struct yett_checkpoint *first = put_with(
 		*state, (struct yett_checkpoint_put_options){
@@ -467,7 +462,7 @@ static uint64_t pruned_by_putting(struct yett_checkpoint_store *store, const cha
 	return pruned;
 }
 
-static void the_oldest_of_a_thread_go_where_it_has_too_many(void **state)
+TEST_WITH(the_oldest_of_a_thread_go_where_it_has_too_many, open_one, close_one)
 {
 	const char *other, *a, *b;
 
@@ -481,7 +476,7 @@ static void the_oldest_of_a_thread_go_where_it_has_too_many(void **state)
 	assert_string_equal(parent_of(*state, b), "");
 }
 
-static void the_oldest_of_all_go_where_there_are_too_many(void **state)
+TEST_WITH(the_oldest_of_all_go_where_there_are_too_many, open_one, close_one)
 {
 	const char *a, *b, *c;
 
@@ -494,7 +489,7 @@ static void the_oldest_of_all_go_where_there_are_too_many(void **state)
 	assert_string_equal(parent_of(*state, c), "");
 }
 
-static void the_oldest_of_all_go_where_there_is_too_much(void **state)
+TEST_WITH(the_oldest_of_all_go_where_there_is_too_much, open_one, close_one)
 {
 	const char *a, *b;
 
@@ -507,7 +502,7 @@ static void the_oldest_of_all_go_where_there_is_too_much(void **state)
 	assert_true(is_there(*state, b));
 }
 
-static void what_does_not_fit_alone_is_refused_and_nothing_goes(void **state)
+TEST_WITH(what_does_not_fit_alone_is_refused_and_nothing_goes, open_one, close_one)
 {
 	static char bytes[600001];
 	struct yett_checkpoint_put_options options = {
@@ -529,7 +524,7 @@ static void what_does_not_fit_alone_is_refused_and_nothing_goes(void **state)
 	assert_int_equal(yett_checkpoint_put(*state, &options, NULL, NULL, &error), 0);
 }
 
-static void limits_can_be_none(void **state)
+TEST_WITH(limits_can_be_none, open_one, close_one)
 {
 	const uint64_t none = YETT_CHECKPOINT_UNLIMITED;
 
@@ -542,7 +537,7 @@ static void limits_can_be_none(void **state)
 		assert_int_equal(pruned_by_putting(*state, "t", 0), 0);
 }
 
-static void a_thread_has_a_thousand_unless_it_is_told_otherwise(void **state)
+TEST_WITH(a_thread_has_a_thousand_unless_it_is_told_otherwise, open_one, close_one)
 {
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(pruned_by_putting(*state, "t", 0), 0);
@@ -550,7 +545,7 @@ static void a_thread_has_a_thousand_unless_it_is_told_otherwise(void **state)
 }
 
 /* Until the clock has gone on by more than a checkpoint is kept. */
-static void what_is_too_old_goes_when_something_is_put(void **state)
+TEST_WITH(what_is_too_old_goes_when_something_is_put, open_one, close_one)
 {
 	struct yett_checkpoint *old;
 	struct timespec now;
@@ -608,7 +603,7 @@ static const struct {
 	{{.thread = "t", .custom = long_custom}, "the JSON is longer than 65536 bytes"},
 };
 
-static void what_cannot_be_put_is_refused_and_named(void **state)
+TEST_WITH(what_cannot_be_put_is_refused_and_named, open_one, close_one)
 {
 	memset(long_custom, ' ', sizeof long_custom - 1);
 	for (size_t i = 0; i + 1 < ARRAY_SIZE(many_tags); i++)
@@ -627,7 +622,7 @@ static void what_cannot_be_put_is_refused_and_named(void **state)
 	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){0}), NULL);
 }
 
-static void a_parent_that_is_not_there_is_named(void **state)
+TEST_WITH(a_parent_that_is_not_there_is_named, open_one, close_one)
 {
 	struct yett_checkpoint_put_options options = {
 		.size = sizeof options, .thread = "t", .parent = NOWHERE};
@@ -640,7 +635,7 @@ static void a_parent_that_is_not_there_is_named(void **state)
 	assert_ids(list_with(*state, (struct yett_checkpoint_list_options){0}), NULL);
 }
 
-static void the_longest_of_everything_is_taken(void **state)
+TEST_WITH(the_longest_of_everything_is_taken, open_one, close_one)
 {
 	char text[YETT_CHECKPOINT_TEXT_MAX + 1] = {0}, tag[YETT_CHECKPOINT_TAG_MAX + 1] = {0};
 	const char *tags[YETT_CHECKPOINT_TAGS_MAX + 1] = {NULL};
@@ -669,7 +664,7 @@ static void the_longest_of_everything_is_taken(void **state)
 	yett_checkpoint_free(found);
 }
 
-static void ids_that_are_none_are_refused(void **state)
+TEST_WITH(ids_that_are_none_are_refused, open_one, close_one)
 {
 	static const char *const ids[] = {"",
 	                                  "x",
@@ -702,7 +697,7 @@ static void ids_that_are_none_are_refused(void **state)
 	                 YETT_E_INVALID_REQUEST);
 }
 
-static void an_id_may_be_in_capitals(void **state)
+TEST_WITH(an_id_may_be_in_capitals, open_one, close_one)
 {
 	char id[YETT_CHECKPOINT_ID_SIZE];
 
@@ -712,7 +707,7 @@ static void an_id_may_be_in_capitals(void **state)
 	assert_true(is_there(*state, id));
 }
 
-static void options_have_a_size(void **state)
+TEST_WITH(options_have_a_size, open_one, close_one)
 {
 	struct yett_checkpoint_store_options none = {0},
 					     flags = {.size = sizeof flags, .flags = 64};
@@ -741,49 +736,15 @@ static void options_have_a_size(void **state)
 	yett_checkpoint_free(NULL);
 }
 
-#define OF_A_STORE(test) cmocka_unit_test_setup_teardown(test, open_one, close_one)
-
-/* Of each kind of store. */
-static const struct CMUnitTest tests[] = {
-	OF_A_STORE(all_that_was_put_comes_back),
-	OF_A_STORE(what_was_not_set_is_not_there_and_a_state_may_be_empty),
-	OF_A_STORE(what_a_store_gave_outlives_it),
-	OF_A_STORE(ids_are_of_their_time_and_in_the_order_of_putting),
-	OF_A_STORE(a_parent_is_the_last_of_the_thread_unless_it_is_named),
-	OF_A_STORE(the_last_of_a_thread_is_the_one_put_last),
-	OF_A_STORE(a_list_has_what_fits_the_last_first),
-	OF_A_STORE(a_list_has_a_hundred_unless_it_is_told_otherwise),
-	OF_A_STORE(a_list_can_be_of_a_tag_which_is_all_of_one),
-	OF_A_STORE(a_history_goes_from_a_checkpoint_to_the_first),
-	OF_A_STORE(who_loses_a_parent_gets_the_parent_s),
-	OF_A_STORE(a_thread_is_removed_with_all_it_has),
-	OF_A_STORE(a_thread_that_is_taken_back_has_nothing_later),
-	OF_A_STORE(a_thread_is_taken_back_only_to_what_it_has),
-	OF_A_STORE(what_a_rollback_tells_names_the_snapshot),
-	OF_A_STORE(the_oldest_of_a_thread_go_where_it_has_too_many),
-	OF_A_STORE(the_oldest_of_all_go_where_there_are_too_many),
-	OF_A_STORE(the_oldest_of_all_go_where_there_is_too_much),
-	OF_A_STORE(what_does_not_fit_alone_is_refused_and_nothing_goes),
-	OF_A_STORE(limits_can_be_none),
-	OF_A_STORE(a_thread_has_a_thousand_unless_it_is_told_otherwise),
-	OF_A_STORE(what_is_too_old_goes_when_something_is_put),
-	OF_A_STORE(what_cannot_be_put_is_refused_and_named),
-	OF_A_STORE(a_parent_that_is_not_there_is_named),
-	OF_A_STORE(the_longest_of_everything_is_taken),
-	OF_A_STORE(ids_that_are_none_are_refused),
-	OF_A_STORE(an_id_may_be_in_capitals),
-	OF_A_STORE(options_have_a_size),
-	cmocka_unit_test(an_id_comes_behind_one_of_a_clock_that_was_ahead),
-};
-
+/* Runs all tests with each kind of store. */
 int main(void)
 {
-	int failed = cmocka_run_group_tests_name("in memory", tests, NULL, NULL);
+	int failed = testing_run("in memory", NULL, NULL);
 
 	(void)strcpy(directory, "/tmp/yett-checkpoint-XXXXXX");
 	if (!mkdtemp(directory))
 		return 1;
 	(void)snprintf(path, sizeof path, "%s/store.db", directory);
-	failed += cmocka_run_group_tests_name("in a file", tests, NULL, NULL);
+	failed += testing_run("in a file", NULL, NULL);
 	return rmdir(directory) < 0 ? 1 : failed;
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of stores: where they are, what is none, and what is damaged. Others' users, processes and
  * disks are in tests/system. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -17,6 +12,7 @@
 
 #include "base/fd.h"
 #include "checkpoint/yett-checkpoint.h"
+#include "tests/support/testing.h"
 
 #define ROUNDS 200
 
@@ -119,22 +115,20 @@ static void assert_refused(const char *file, int code, const char *said)
 	assert_null(store);
 }
 
-static void what_was_put_is_there_again(void **state)
+TEST_WITH(what_was_put_is_there_again, make_directory, remove_directory)
 {
 	struct yett_checkpoint_store *store;
 
-	(void)state;
 	make_store(3, 10000);
 	assert_int_equal(open_at(path, YETT_CHECKPOINT_EXISTING, &store, NULL), 0);
 	assert_int_equal(count_all(store), 3);
 	yett_checkpoint_store_close(store);
 }
 
-static void two_of_one_file_see_each_other(void **state)
+TEST_WITH(two_of_one_file_see_each_other, make_directory, remove_directory)
 {
 	struct yett_checkpoint_store *one, *other, *lazy;
 
-	(void)state;
 	assert_int_equal(open_at(path, 0, &one, NULL), 0);
 	assert_int_equal(open_at(path, 0, &other, NULL), 0);
 	assert_int_equal(open_at(path, YETT_CHECKPOINT_LAZY, &lazy, NULL), 0);
@@ -149,13 +143,12 @@ static void two_of_one_file_see_each_other(void **state)
 	yett_checkpoint_store_close(lazy);
 }
 
-static void nobody_else_has_access(void **state)
+TEST_WITH(nobody_else_has_access, make_directory, remove_directory)
 {
 	static const char *const names[] = {"", "-wal", "-shm"};
 	struct yett_checkpoint_store *store;
 	mode_t mask = umask(0);
 
-	(void)state;
 	assert_int_equal(open_at(path, 0, &store, NULL), 0);
 	assert_int_equal(put_one(store, 10, NULL), 0);
 	(void)umask(mask);
@@ -170,14 +163,13 @@ static void nobody_else_has_access(void **state)
 	yett_checkpoint_store_close(store);
 }
 
-static void the_default_is_in_the_state_home(void **state)
+TEST_WITH(the_default_is_in_the_state_home, make_directory, remove_directory)
 {
 	char name[128];
 	struct yett_checkpoint_store *store;
 	struct yett_error error = {0};
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(setenv("XDG_STATE_HOME", directory, 1), 0);
 	assert_int_equal(open_at(NULL, YETT_CHECKPOINT_EXISTING, &store, &error), YETT_E_NOT_FOUND);
 	(void)snprintf(name, sizeof name,
@@ -195,11 +187,10 @@ static void the_default_is_in_the_state_home(void **state)
 	assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
 }
 
-static void paths_that_can_be_no_store_are_refused(void **state)
+TEST_WITH(paths_that_can_be_no_store_are_refused, make_directory, remove_directory)
 {
 	static char too_long[5000], long_name[4 + 1 + 248 + 1] = "/tmp/";
 
-	(void)state;
 	memset(long_name + 5, 'x', 248);
 	assert_refused(long_name, YETT_E_INVALID_REQUEST, "the path of the store is too long");
 	assert_int_equal(access(long_name, F_OK), -1);
@@ -213,13 +204,12 @@ static void paths_that_can_be_no_store_are_refused(void **state)
 	assert_refused("/dev/null/store.db", YETT_E_FILE_OPERATION_FAILED, "Not a directory");
 }
 
-static void a_lock_has_a_deadline(void **state)
+TEST_WITH(a_lock_has_a_deadline, make_directory, remove_directory)
 {
 	struct yett_checkpoint_store *store;
 	struct yett_error error = {0};
 	sqlite3 *holder;
 
-	(void)state;
 	make_store(1, 10);
 	assert_int_equal(open_at(path, 0, &store, NULL), 0);
 	assert_int_equal(sqlite3_open(path, &holder), SQLITE_OK);
@@ -233,9 +223,8 @@ static void a_lock_has_a_deadline(void **state)
 	yett_checkpoint_store_close(store);
 }
 
-static void other_files_and_other_versions_are_refused(void **state)
+TEST_WITH(other_files_and_other_versions_are_refused, make_directory, remove_directory)
 {
-	(void)state;
 	make_store(1, 10);
 	run_sql("PRAGMA user_version=2");
 	assert_refused(path, YETT_E_UNSUPPORTED,
@@ -248,11 +237,10 @@ static void other_files_and_other_versions_are_refused(void **state)
 }
 
 /* Names that begin so are SQLite's own, and who makes a file gives them to what is not. */
-static void what_acts_by_itself_is_refused_whatever_it_is_called(void **state)
+TEST_WITH(what_acts_by_itself_is_refused_whatever_it_is_called, make_directory, remove_directory)
 {
 	struct yett_checkpoint_store *store;
 
-	(void)state;
 	make_store(1, 10);
 	run_sql("ANALYZE");
 	assert_int_equal(open_at(path, 0, &store, NULL), 0);
@@ -264,11 +252,10 @@ static void what_acts_by_itself_is_refused_whatever_it_is_called(void **state)
 	assert_refused(path, YETT_E_FILE_OPERATION_FAILED, "its tables are not those of a store");
 }
 
-static void what_is_made_only_in_part_is_made(void **state)
+TEST_WITH(what_is_made_only_in_part_is_made, make_directory, remove_directory)
 {
 	struct yett_checkpoint_store *store;
 
-	(void)state;
 	run_sql("PRAGMA journal_mode=WAL");
 	assert_int_equal(chmod(path, 0600), 0);
 	assert_int_equal(open_at(path, 0, &store, NULL), 0);
@@ -276,13 +263,12 @@ static void what_is_made_only_in_part_is_made(void **state)
 	yett_checkpoint_store_close(store);
 }
 
-static void what_is_too_old_goes_when_a_store_is_opened(void **state)
+TEST_WITH(what_is_too_old_goes_when_a_store_is_opened, make_directory, remove_directory)
 {
 	struct yett_checkpoint_store_options options = {
 		.size = sizeof options, .path = path, .ttl_ms = 1000};
 	struct yett_checkpoint_store *store;
 
-	(void)state;
 	make_store(2, 10);
 	run_sql("UPDATE checkpoint SET id = x'00000000000070008000000000000001' WHERE parent IS NULL");
 	assert_int_equal(yett_checkpoint_store_open(&options, &store, NULL), 0);
@@ -331,14 +317,13 @@ static void write_file(const char *bytes, size_t size)
 	assert_int_equal(write(fd, bytes, size), size);
 }
 
-static void a_damaged_file_is_told_and_harms_nobody(void **state)
+TEST_WITH(a_damaged_file_is_told_and_harms_nobody, make_directory, remove_directory)
 {
 	_cleanup_free_ char *whole = malloc(200000), *damaged = malloc(200000);
 	unsigned chance = 1, failures = 0;
 	ssize_t size;
 	int fd;
 
-	(void)state;
 	make_store(8, 3000);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	size = read(fd, whole, 200000);
@@ -371,12 +356,11 @@ static void a_damaged_file_is_told_and_harms_nobody(void **state)
 	assert_in_range(failures, ROUNDS / 4, ROUNDS - 1);
 }
 
-static void what_ends_too_early_is_told(void **state)
+TEST_WITH(what_ends_too_early_is_told, make_directory, remove_directory)
 {
 	struct yett_checkpoint_store *store;
 	struct yett_error error = {0};
 
-	(void)state;
 	make_store(8, 3000);
 	assert_int_equal(truncate(path, 4096 * 5), 0);
 	if (open_at(path, 0, &store, &error) == 0) {
@@ -387,24 +371,4 @@ static void what_ends_too_early_is_told(void **state)
 	}
 }
 
-#define OF_A_FILE(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		OF_A_FILE(what_was_put_is_there_again),
-		OF_A_FILE(two_of_one_file_see_each_other),
-		OF_A_FILE(nobody_else_has_access),
-		OF_A_FILE(the_default_is_in_the_state_home),
-		OF_A_FILE(paths_that_can_be_no_store_are_refused),
-		OF_A_FILE(a_lock_has_a_deadline),
-		OF_A_FILE(other_files_and_other_versions_are_refused),
-		OF_A_FILE(what_acts_by_itself_is_refused_whatever_it_is_called),
-		OF_A_FILE(what_is_made_only_in_part_is_made),
-		OF_A_FILE(what_is_too_old_goes_when_a_store_is_opened),
-		OF_A_FILE(a_damaged_file_is_told_and_harms_nobody),
-		OF_A_FILE(what_ends_too_early_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

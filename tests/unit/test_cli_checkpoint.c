@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times on the command line of yett checkpoint. The rest of it is in
  * tests/system/test_checkpoint.py. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "cli/agents/checkpoint.h"
+#include "tests/support/testing.h"
 
-static void a_time_is_in_utc_with_or_without_a_fraction(void **state)
+TEST(a_time_is_in_utc_with_or_without_a_fraction)
 {
 	static const struct {
 		const char *text;
@@ -23,7 +19,6 @@ static void a_time_is_in_utc_with_or_without_a_fraction(void **state)
 		{"2028-02-29T23:59:59.999Z", UINT64_C(1835481599999)},
 	};
 
-	(void)state;
 	assert_int_equal(setenv("TZ", "America/New_York", 1), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint64_t ms = 1;
@@ -33,7 +28,7 @@ static void a_time_is_in_utc_with_or_without_a_fraction(void **state)
 	}
 }
 
-static void what_is_no_time_is_refused(void **state)
+TEST(what_is_no_time_is_refused)
 {
 	static const char *const texts[] = {"",
 	                                    "noon",
@@ -49,17 +44,8 @@ static void what_is_no_time_is_refused(void **state)
 	                                    "1969-12-31T23:59:59Z"};
 	uint64_t ms;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_false(checkpoint_parse_time(texts[i], &ms));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_time_is_in_utc_with_or_without_a_fraction),
-		cmocka_unit_test(what_is_no_time_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

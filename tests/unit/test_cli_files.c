@@ -1,32 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which operand of `yett cp` is a path of a sandbox. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/files/copy.h"
 #include "cli/files/files.h"
+#include "tests/support/testing.h"
 
-static void a_sandbox_and_an_absolute_path_are_told_apart(void **state)
+TEST(a_sandbox_and_an_absolute_path_are_told_apart)
 {
 	char operand[] = "web-1.a_b:/tmp/x:y/z";
 
-	(void)state;
 	assert_string_equal(files_split(operand), "/tmp/x:y/z");
 	assert_string_equal(operand, "web-1.a_b");
 }
 
-static void all_else_is_of_the_host(void **state)
+TEST(all_else_is_of_the_host)
 {
 	static const char *const operands[] = {
 		"", ":", ":/x", "x", "x:", "x:y", "./x:/y", "/x:/y", "a/b:/c", "../a:/b"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
 		char operand[32];
 
@@ -36,7 +29,7 @@ static void all_else_is_of_the_host(void **state)
 	}
 }
 
-static void a_copy_goes_into_a_directory_under_the_last_name(void **state)
+TEST(a_copy_goes_into_a_directory_under_the_last_name)
 {
 	static const struct {
 		const char *from, *to, *target;
@@ -48,7 +41,6 @@ static void a_copy_goes_into_a_directory_under_the_last_name(void **state)
 	};
 	char target[16];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		assert_int_equal(
 			copy_target(rows[i].from, rows[i].to, true, target, sizeof target, NULL),
@@ -62,13 +54,4 @@ static void a_copy_goes_into_a_directory_under_the_last_name(void **state)
 	                 YETT_E_INVALID_REQUEST);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sandbox_and_an_absolute_path_are_told_apart),
-		cmocka_unit_test(all_else_is_of_the_host),
-		cmocka_unit_test(a_copy_goes_into_a_directory_under_the_last_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

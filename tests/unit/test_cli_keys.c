@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Enrolling a key under a name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "cli/admin/keys.h"
 #include "libclient/yett.h"
+#include "tests/support/testing.h"
 
 static char directory[64], keys_dir[128], private_path[128], public_path[160], enrolled[192];
 
@@ -41,7 +37,7 @@ static int remove_key(void **state)
 	return rmdir(directory);
 }
 
-static void an_enrolled_key_is_the_key_and_everybody_can_read_it(void **state)
+TEST_WITH(an_enrolled_key_is_the_key_and_everybody_can_read_it, make_key, remove_key)
 {
 	struct yett_error error = {0};
 	uint8_t a[YETT_KEY_SIZE], b[YETT_KEY_SIZE];
@@ -49,7 +45,6 @@ static void an_enrolled_key_is_the_key_and_everybody_can_read_it(void **state)
 	struct stat st;
 	mode_t mask = umask(077);
 
-	(void)state;
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
 	(void)umask(mask);
 	assert_int_equal(stat(enrolled, &st), 0);
@@ -59,21 +54,19 @@ static void an_enrolled_key_is_the_key_and_everybody_can_read_it(void **state)
 	assert_memory_equal(a, b, sizeof a);
 }
 
-static void a_taken_name_is_refused(void **state)
+TEST_WITH(a_taken_name_is_refused, make_key, remove_key)
 {
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error),
 	                 YETT_E_ALREADY_EXISTS);
 }
 
-static void a_second_name_for_a_key_is_refused(void **state)
+TEST_WITH(a_second_name_for_a_key_is_refused, make_key, remove_key)
 {
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
 	assert_int_equal(keys_enroll(keys_dir, "agent-2", public_path, &error),
 	                 YETT_E_ALREADY_EXISTS);
@@ -94,23 +87,21 @@ static void a_second_name_for_a_key_is_refused(void **state)
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
 }
 
-static void a_secret_key_is_not_enrolled(void **state)
+TEST_WITH(a_secret_key_is_not_enrolled, make_key, remove_key)
 {
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", private_path, &error),
 	                 YETT_E_INVALID_REQUEST);
 	assert_int_not_equal(access(enrolled, F_OK), 0);
 }
 
-static void names_that_could_be_paths_are_refused(void **state)
+TEST(names_that_could_be_paths_are_refused)
 {
 	static const char *const names[] = {"",   ".", "..",  "a/b", "../x", "-x",
 	                                    "_x", "A", "a b", "ä",   "a\n"};
 	char longest[66];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_false(keys_name_is_valid(names[i]));
 	memset(longest, 'a', 65);
@@ -121,17 +112,4 @@ static void names_that_could_be_paths_are_refused(void **state)
 	assert_true(keys_name_is_valid("0.a_b-c"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_key, remove_key)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_enrolled_key_is_the_key_and_everybody_can_read_it),
-		TEST(a_taken_name_is_refused),
-		TEST(a_second_name_for_a_key_is_refused),
-		TEST(a_secret_key_is_not_enrolled),
-		cmocka_unit_test(names_that_could_be_paths_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,31 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The filters of `yett ps`, and the options about a sandbox's life. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/run/run_option_table.h"
 #include "cli/run/run_options.h"
 #include "cli/sandboxes/manage.h"
+#include "tests/support/testing.h"
 
-static void only_filters_are_taken_for_one(void **state)
+TEST(only_filters_are_taken_for_one)
 {
 	static const char *const good[] = {"label=a",       "label=a=", "label=a=b=c",
 	                                   "state=running", "name=x",   "profile=default"};
 	static const char *const bad[] = {"",        "label", "label=", "name=",  "labels=a",
 	                                  "Label=a", "=a",    "uid=1",  " name=x"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		assert_true(manage_is_filter(good[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_false(manage_is_filter(bad[i]));
 }
 
-static void a_filter_fits_what_it_says(void **state)
+TEST(a_filter_fits_what_it_says)
 {
 	const struct yett_sandbox_info info = {.profile = "default"};
 	const struct yett_sandbox_status status = {
@@ -40,14 +35,13 @@ static void a_filter_fits_what_it_says(void **state)
 	                                     "label=web", "state=running", "state=pause",
 	                                     "name=bo",   "name=boxes",    "profile=defaul"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fitting); i++)
 		assert_true(manage_fits(&status, fitting[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		assert_false(manage_fits(&status, others[i]));
 }
 
-static void options_of_a_life_are_read(void **state)
+TEST(options_of_a_life_are_read)
 {
 	const struct subcommand run = {.name = "run", .options = run_options, .operands_max = -1};
 	char *argv[] = {(char *)"--linger",
@@ -65,7 +59,6 @@ static void options_of_a_life_are_read(void **state)
 	bool help;
 	int first;
 
-	(void)state;
 	run_options_init(&options);
 	assert_int_equal(options_parse(&run, ARRAY_SIZE(argv), argv, &options, &help, &first, NULL),
 	                 0);
@@ -83,11 +76,10 @@ static void options_of_a_life_are_read(void **state)
 	run_options_free(&options);
 }
 
-static void create_and_exec_take_no_option_that_run_does_not(void **state)
+TEST(create_and_exec_take_no_option_that_run_does_not)
 {
 	static const struct option *const tables[] = {create_options, exec_options};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		for (const struct option *option = tables[i]; option->name; option++) {
 			const struct option *same = run_options;
@@ -101,14 +93,4 @@ static void create_and_exec_take_no_option_that_run_does_not(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_filters_are_taken_for_one),
-		cmocka_unit_test(a_filter_fits_what_it_says),
-		cmocka_unit_test(options_of_a_life_are_read),
-		cmocka_unit_test(create_and_exec_take_no_option_that_run_does_not),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

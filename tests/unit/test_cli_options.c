@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options as tables: parsing and help follow the same one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/admin/doctor.h"
 #include "cli/options.h"
@@ -14,6 +9,7 @@
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
 #include "cli/suggest.h"
+#include "tests/support/testing.h"
 
 static struct option_seen {
 	bool a, b;
@@ -57,14 +53,13 @@ static int free_options(void **state)
 	return 0;
 }
 
-static void help_lists_every_option(void **state)
+TEST_WITH(help_lists_every_option, NULL, free_options)
 {
 	char *text = NULL;
 	size_t length;
 	FILE *file = open_memstream(&text, &length);
 	char name[64];
 
-	(void)state;
 	options_print_help(file, &run, true);
 	assert_int_equal(fclose(file), 0);
 	for (const struct option *o = run_options; o->name; o++) {
@@ -76,9 +71,8 @@ static void help_lists_every_option(void **state)
 	free(text);
 }
 
-static void every_option_of_run_is_understood(void **state)
+TEST_WITH(every_option_of_run_is_understood, NULL, free_options)
 {
-	(void)state;
 	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M",
 	                       "-C", "/t", "-eA=1", "--env", "B=2", "--hostname", "h", "--memory",
 	                       "64M", "--cpus", "1.5", "--pids", "9", "--files", "20",
@@ -113,7 +107,7 @@ static void every_option_of_run_is_understood(void **state)
 	assert_string_equal(options.connect.socket_path, "/s");
 }
 
-static void rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option(void **state)
+TEST_WITH(rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option, NULL, free_options)
 {
 	static const struct {
 		const char *option, *value, *message, *mend;
@@ -135,7 +129,6 @@ static void rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option(void
 	};
 	const char *many[2 * 257 + 2] = {NULL};
 
-	(void)state;
 	assert_int_equal(PARSE("--net", "limited", "--allow", "a.org:443", "--deny", "b.a.org",
 	                       "--allow",
 	                       "B\xc3\xbc"
@@ -168,9 +161,8 @@ static void rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option(void
 	assert_string_equal(error.message, "more than 256 of --allow and --deny together");
 }
 
-static void options_end_at_the_command(void **state)
+TEST_WITH(options_end_at_the_command, NULL, free_options)
 {
-	(void)state;
 	assert_int_equal(PARSE("--pids", "1", "ls", "--pids", "x"), 0);
 	assert_int_equal(first, 2);
 	assert_int_equal(options.limits.pids, 1);
@@ -198,9 +190,8 @@ static const char *operands_of(bool takes_command, const char *line)
 	return text;
 }
 
-static void options_stand_before_operands_or_behind_them(void **state)
+TEST(options_stand_before_operands_or_behind_them)
 {
-	(void)state;
 	assert_string_equal(operands_of(false, "x -a y -v 1 z --both"), "x y z");
 	assert_true(seen.a && seen.b);
 	assert_string_equal(seen.value, "1");
@@ -211,9 +202,8 @@ static void options_stand_before_operands_or_behind_them(void **state)
 	assert_string_equal(operands_of(false, "x y -c"), "!");
 }
 
-static void what_follows_a_command_is_its_own(void **state)
+TEST(what_follows_a_command_is_its_own)
 {
-	(void)state;
 	assert_string_equal(operands_of(true, "x -a y -b -v"), "x y -b -v");
 	assert_true(seen.a && !seen.b);
 	assert_string_equal(operands_of(true, "x -v 1 -- -b"), "x -b");
@@ -222,9 +212,8 @@ static void what_follows_a_command_is_its_own(void **state)
 	assert_false(seen.a);
 }
 
-static void letters_share_a_word(void **state)
+TEST(letters_share_a_word)
 {
-	(void)state;
 	assert_string_equal(operands_of(false, "-abv1 x y"), "x y");
 	assert_true(seen.a && seen.b);
 	assert_string_equal(seen.value, "1");
@@ -236,7 +225,7 @@ static void letters_share_a_word(void **state)
 	assert_string_equal(operands_of(false, "x y -axb"), "!");
 }
 
-static void what_was_meant_is_suggested(void **state)
+TEST(what_was_meant_is_suggested)
 {
 	static const struct {
 		const char *word, *hint;
@@ -256,7 +245,6 @@ static void what_was_meant_is_suggested(void **state)
 	char hint[256];
 	size_t count = 0;
 
-	(void)state;
 	for (const struct option *o; count < ARRAY_SIZE(of_run) && (o = options_at(&run, count));
 	     count++)
 		of_run[count] = o->name;
@@ -272,9 +260,8 @@ static void what_was_meant_is_suggested(void **state)
 	assert_string_equal(hint, "");
 }
 
-static void wrong_options_are_refused_by_name(void **state)
+TEST_WITH(wrong_options_are_refused_by_name, NULL, free_options)
 {
-	(void)state;
 	assert_int_equal(PARSE("--memry", "1", "ls"), YETT_E_INVALID_REQUEST);
 	assert_non_null(strstr(error.message, "--memry"));
 	assert_int_equal(PARSE("--mem", "1", "ls"), YETT_E_INVALID_REQUEST);
@@ -286,7 +273,7 @@ static void wrong_options_are_refused_by_name(void **state)
 	assert_non_null(strstr(error.message, "COMMAND"));
 }
 
-static void wrong_values_are_refused_with_what_was_expected(void **state)
+TEST_WITH(wrong_values_are_refused_with_what_was_expected, NULL, free_options)
 {
 	static const char *const rows[][2] = {
 		{"--memory", "lots"}, {"--memory", "0"},       {"--memory", "-1"}, {"--cpus", "0"},
@@ -294,18 +281,16 @@ static void wrong_values_are_refused_with_what_was_expected(void **state)
 		{"--timeout", "5x"},  {"--tmpfs", "x"},        {"-e", "NOVALUE"},  {"-e", "=x"},
 		{"-C", "relative"},   {"--ro", "/nonexistent"}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_not_equal(PARSE(rows[i][0], rows[i][1], "ls"), 0);
 		assert_true(error.message[0]);
 	}
 }
 
-static void exit_codes_are_those_of_shells(void **state)
+TEST(exit_codes_are_those_of_shells)
 {
 	struct yett_error e = {.code = YETT_E_COMMAND_FAILED, .os_error = ENOENT};
 
-	(void)state;
 	assert_int_equal(run_exit_code_of_error(&e), 127);
 	e.os_error = EACCES;
 	assert_int_equal(run_exit_code_of_error(&e), 126);
@@ -315,7 +300,7 @@ static void exit_codes_are_those_of_shells(void **state)
 	assert_int_equal(run_exit_code_of_error(&e), 125);
 }
 
-static void a_way_to_the_addresses_of_names_is_found_among_routes(void **state)
+TEST(a_way_to_the_addresses_of_names_is_found_among_routes)
 {
 #define HEAD "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
 #define ALL  "eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
@@ -334,7 +319,6 @@ static void a_way_to_the_addresses_of_names_is_found_among_routes(void **state)
 	};
 	char name[16];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (doctor_routes_fakes(cases[i].routes, name) != (cases[i].name != NULL))
 			fail_msg("%zu", i);
@@ -343,9 +327,8 @@ static void a_way_to_the_addresses_of_names_is_found_among_routes(void **state)
 	}
 }
 
-static void kernel_releases_are_compared_as_numbers(void **state)
+TEST(kernel_releases_are_compared_as_numbers)
 {
-	(void)state;
 	assert_true(doctor_kernel_is("5.19.0-1-amd64", 5, 19));
 	assert_true(doctor_kernel_is("6.1.0", 5, 19));
 	assert_true(doctor_kernel_is("5.100", 5, 19));
@@ -354,26 +337,4 @@ static void kernel_releases_are_compared_as_numbers(void **state)
 	assert_false(doctor_kernel_is("", 5, 19));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(help_lists_every_option, free_options),
-		cmocka_unit_test_teardown(every_option_of_run_is_understood, free_options),
-		cmocka_unit_test_teardown(
-			rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option,
-			free_options),
-		cmocka_unit_test_teardown(options_end_at_the_command, free_options),
-		cmocka_unit_test(options_stand_before_operands_or_behind_them),
-		cmocka_unit_test(what_follows_a_command_is_its_own),
-		cmocka_unit_test(letters_share_a_word),
-		cmocka_unit_test(what_was_meant_is_suggested),
-		cmocka_unit_test_teardown(wrong_options_are_refused_by_name, free_options),
-		cmocka_unit_test_teardown(wrong_values_are_refused_with_what_was_expected,
-	                                  free_options),
-		cmocka_unit_test(exit_codes_are_those_of_shells),
-		cmocka_unit_test(a_way_to_the_addresses_of_names_is_found_among_routes),
-		cmocka_unit_test(kernel_releases_are_compared_as_numbers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

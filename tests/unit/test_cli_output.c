@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is printed: harmless text, valid JSON, sizes and times for people. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/fd.h"
 #include "cli/output.h"
 #include "cli/exit_code.h"
+#include "tests/support/testing.h"
 
 static char *printed;
 static size_t printed_length;
@@ -54,18 +50,16 @@ static const char *json(const char *input)
 	return printed;
 }
 
-static void ordinary_text_is_printed_as_it_is(void **state)
+TEST_WITH(ordinary_text_is_printed_as_it_is, NULL, free_printed)
 {
-	(void)state;
 	assert_string_equal(text("/home/jürgen/日本 'x' \\ \"y\" …", false),
 	                    "/home/jürgen/日本 'x' \\ \"y\" …");
 	assert_string_equal(text("a\nb", true), "a\nb");
 	assert_string_equal(text(NULL, false), "");
 }
 
-static void what_a_terminal_would_act_on_is_not(void **state)
+TEST_WITH(what_a_terminal_would_act_on_is_not, NULL, free_printed)
 {
-	(void)state;
 	assert_string_equal(text("\033[2Jx\r\n\a\x7f", false), "\\x1b[2Jx\\x0d\\x0a\\x07\\x7f");
 	assert_string_equal(text("\033\n", true), "\\x1b\n");
 	assert_string_equal(text("\xc2\x9b"
@@ -80,9 +74,8 @@ static void what_a_terminal_would_act_on_is_not(void **state)
 	assert_string_equal(text("\xc0\xaf\xed\xa0\x80", false), "\\xc0\\xaf\\xed\\xa0\\x80");
 }
 
-static void json_strings_are_escaped(void **state)
+TEST_WITH(json_strings_are_escaped, NULL, free_printed)
 {
-	(void)state;
 	assert_string_equal(json("plain"), "\"plain\"");
 	assert_string_equal(json("a\"b\\c\n\t\x01"), "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\"");
 	assert_string_equal(json("ä日"), "\"ä日\"");
@@ -91,7 +84,7 @@ static void json_strings_are_escaped(void **state)
 	                    "\"\\ufffda\\ufffd\"");
 }
 
-static void an_error_becomes_a_json_object(void **state)
+TEST_WITH(an_error_becomes_a_json_object, NULL, free_printed)
 {
 	struct yett_error error = {.code = YETT_E_BAD_SIGNATURE,
 	                           .reason = YETT_R_REPLAYED,
@@ -99,7 +92,6 @@ static void an_error_becomes_a_json_object(void **state)
 	                           .detail = ""};
 	FILE *file = print_to();
 
-	(void)state;
 	output_json_error(&(struct json){.to = file}, NULL, &error);
 	assert_int_equal(fclose(file), 0);
 	assert_string_equal(
@@ -132,7 +124,7 @@ static void an_error_becomes_a_json_object(void **state)
 	assert_string_equal(printed, "null");
 }
 
-static void a_result_becomes_a_json_object(void **state)
+TEST_WITH(a_result_becomes_a_json_object, NULL, free_printed)
 {
 	struct yett_result result = {.signaled = true,
 	                             .status = 9,
@@ -149,7 +141,6 @@ static void a_result_becomes_a_json_object(void **state)
 	                             .written_bytes = 7};
 	FILE *file = print_to();
 
-	(void)state;
 	output_json_result(&(struct json){.to = file}, NULL, &result);
 	assert_int_equal(fclose(file), 0);
 	assert_string_equal(
@@ -160,7 +151,7 @@ static void a_result_becomes_a_json_object(void **state)
 		"\"read_bytes\":6,\"written_bytes\":7}");
 }
 
-static void bytes_are_text_where_they_are_and_base64_where_not(void **state)
+TEST_WITH(bytes_are_text_where_they_are_and_base64_where_not, NULL, free_printed)
 {
 	static const struct {
 		const char *bytes;
@@ -172,7 +163,6 @@ static void bytes_are_text_where_they_are_and_base64_where_not(void **state)
 	             {"\xc3", 1, "{\"length\":1,\"text\":null,\"base64\":\"ww==\"}"},
 	             {"\xff\xfe", 2, "{\"length\":2,\"text\":null,\"base64\":\"//4=\"}"}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		FILE *file = print_to();
 
@@ -182,12 +172,11 @@ static void bytes_are_text_where_they_are_and_base64_where_not(void **state)
 	}
 }
 
-static void members_items_and_nesting_have_their_commas(void **state)
+TEST_WITH(members_items_and_nesting_have_their_commas, NULL, free_printed)
 {
 	FILE *file = print_to();
 	struct json json = {.to = file};
 
-	(void)state;
 	json_open(&json, NULL, '{');
 	json_number(&json, "a", UINT64_MAX);
 	json_open(&json, "b", '[');
@@ -222,13 +211,12 @@ static int document_pipe(void)
 	return ends[0];
 }
 
-static void a_document_has_the_result_the_first_error_and_the_notes(void **state)
+TEST_WITH(a_document_has_the_result_the_first_error_and_the_notes, NULL, free_printed)
 {
 	struct yett_error error = {.code = YETT_E_NOT_FOUND, .message = "first"};
 	char text[4096] = "";
 	int fd = document_pipe();
 
-	(void)state;
 	output_be_quiet();
 	json_number(output_json(), "line", 1);
 	output_json_line();
@@ -249,11 +237,10 @@ static void a_document_has_the_result_the_first_error_and_the_notes(void **state
 		"\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null},\"notes\":[\"a note\"]}\n");
 }
 
-static void a_document_that_nobody_reads_is_a_failure(void **state)
+TEST_WITH(a_document_that_nobody_reads_is_a_failure, NULL, free_printed)
 {
 	int fd = document_pipe();
 
-	(void)state;
 	close(fd);
 	(void)signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(output_end_json(0), RUN_FAILED);
@@ -263,11 +250,10 @@ static void a_document_that_nobody_reads_is_a_failure(void **state)
 	assert_int_equal(output_end_json(7), 7); /* none is asked for */
 }
 
-static void sizes_and_times_are_printed_in_their_largest_whole_unit(void **state)
+TEST_WITH(sizes_and_times_are_printed_in_their_largest_whole_unit, NULL, free_printed)
 {
 	char out[64];
 
-	(void)state;
 	output_size(out, sizeof out, 64 << 20);
 	assert_string_equal(out, "64 MiB");
 	output_size(out, sizeof out, 1000);
@@ -282,9 +268,8 @@ static void sizes_and_times_are_printed_in_their_largest_whole_unit(void **state
 	assert_string_equal(out, "2h");
 }
 
-static void every_code_has_a_short_name_of_its_own(void **state)
+TEST_WITH(every_code_has_a_short_name_of_its_own, NULL, free_printed)
 {
-	(void)state;
 	for (int i = 0; i <= YETT_CODES_COUNT; i++) {
 		assert_string_not_equal(yett_error_code_name((enum yett_code)i), "unknown");
 		for (int j = 0; j < i; j++)
@@ -293,23 +278,4 @@ static void every_code_has_a_short_name_of_its_own(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, free_printed)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(ordinary_text_is_printed_as_it_is),
-		TEST(what_a_terminal_would_act_on_is_not),
-		TEST(json_strings_are_escaped),
-		TEST(an_error_becomes_a_json_object),
-		TEST(a_result_becomes_a_json_object),
-		TEST(bytes_are_text_where_they_are_and_base64_where_not),
-		TEST(members_items_and_nesting_have_their_commas),
-		TEST(a_document_has_the_result_the_first_error_and_the_notes),
-		TEST(a_document_that_nobody_reads_is_a_failure),
-		TEST(sizes_and_times_are_printed_in_their_largest_whole_unit),
-		TEST(every_code_has_a_short_name_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shares, tmpfs and paths as they are written on the command line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/parse.h"
+#include "tests/support/testing.h"
 
-static void paths_are_made_absolute_and_plain(void **state)
+TEST(paths_are_made_absolute_and_plain)
 {
 	static const struct {
 		const char *directory, *path, *result;
@@ -26,7 +22,6 @@ static void paths_are_made_absolute_and_plain(void **state)
 	            {"/a", "./.hidden", "/a/.hidden"}};
 	char *path;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(parse_path(rows[i].directory, rows[i].path, &path), 0);
 		assert_string_equal(path, rows[i].result);
@@ -35,7 +30,7 @@ static void paths_are_made_absolute_and_plain(void **state)
 	assert_int_equal(parse_path("/a", "", &path), -EINVAL);
 }
 
-static void shares_are_split_before_an_absolute_target(void **state)
+TEST(shares_are_split_before_an_absolute_target)
 {
 	static const struct {
 		const char *text, *path, *target;
@@ -49,7 +44,6 @@ static void shares_are_split_before_an_absolute_target(void **state)
 	            {"/data://x", "/data", "//x"}};
 	char *path, *target;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(parse_share("/w", rows[i].text, &path, &target), 0);
 		assert_string_equal(path, rows[i].path);
@@ -61,7 +55,7 @@ static void shares_are_split_before_an_absolute_target(void **state)
 	assert_int_equal(parse_share("/w", ":/x", &path, &target), -EINVAL);
 }
 
-static void copy_on_write_shares_have_perhaps_a_size_of_memory(void **state)
+TEST(copy_on_write_shares_have_perhaps_a_size_of_memory)
 {
 	static const struct {
 		const char *text, *path, *target;
@@ -83,7 +77,6 @@ static void copy_on_write_shares_have_perhaps_a_size_of_memory(void **state)
 	char *path, *target;
 	uint64_t bytes;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(parse_cow("/w", rows[i].text, &path, &target, &bytes), 0);
 		assert_string_equal(path, rows[i].path);
@@ -96,14 +89,13 @@ static void copy_on_write_shares_have_perhaps_a_size_of_memory(void **state)
 		assert_true(parse_cow("/w", refused[i], &path, &target, &bytes) < 0);
 }
 
-static void tmpfs_have_a_target_and_perhaps_a_size(void **state)
+TEST(tmpfs_have_a_target_and_perhaps_a_size)
 {
 	static const char *const refused[] = {
 		"", "x", "x:1M", "/x:", "/x:1X", "/x:0", "/x:1M:", ":1M"};
 	uint64_t bytes;
 	char *target;
 
-	(void)state;
 	assert_int_equal(parse_tmpfs("/scratch", &target, &bytes), 0);
 	assert_string_equal(target, "/scratch");
 	assert_int_equal(bytes, 0);
@@ -116,14 +108,4 @@ static void tmpfs_have_a_target_and_perhaps_a_size(void **state)
 		assert_true(parse_tmpfs(refused[i], &target, &bytes) < 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(copy_on_write_shares_have_perhaps_a_size_of_memory),
-		cmocka_unit_test(paths_are_made_absolute_and_plain),
-		cmocka_unit_test(shares_are_split_before_an_absolute_target),
-		cmocka_unit_test(tmpfs_have_a_target_and_perhaps_a_size),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

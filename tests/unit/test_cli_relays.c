@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports and sockets as they are written on the command line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/fd.h"
 #include "cli/network/relays.h"
+#include "tests/support/testing.h"
 
-static void ports_are_read(void **state)
+TEST(ports_are_read)
 {
 	static const struct {
 		const char *text, *address;
@@ -23,7 +18,6 @@ static void ports_are_read(void **state)
 	             {"[127.0.0.1]:1:2", "127.0.0.1", 1, 2},
 	             {"anything:1:2", "anything", 1, 2}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct relays relays = {0};
 		struct yett_error error;
@@ -40,7 +34,7 @@ static void ports_are_read(void **state)
 	}
 }
 
-static void what_is_no_port_is_refused(void **state)
+TEST(what_is_no_port_is_refused)
 {
 	static const char *const texts[] = {
 		"",         ":",       "80",           ":80",      "80:",     "8080:0",
@@ -48,7 +42,6 @@ static void what_is_no_port_is_refused(void **state)
 		" 1:2",     ":1:2",    "[]:1:2",       "[::1]1:2", "::1:2",   "[::1:1:2",
 		"::1]:1:2", "a:b:1:2", "1:99999999999"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct relays relays = {0};
 		struct yett_error error;
@@ -61,12 +54,11 @@ static void what_is_no_port_is_refused(void **state)
 	}
 }
 
-static void sockets_are_read_as_shares_are(void **state)
+TEST(sockets_are_read_as_shares_are)
 {
 	struct relays relays = {0};
 	struct yett_error error;
 
-	(void)state;
 	assert_int_equal(relays_add_socket(&relays, "--relay-socket", "/run/a", &error), 0);
 	assert_string_equal(relays.requests[0].path, "/run/a");
 	assert_string_equal(relays.requests[0].target, "/run/a");
@@ -80,12 +72,11 @@ static void sockets_are_read_as_shares_are(void **state)
 	relays_free(&relays);
 }
 
-static void there_are_so_many_at_most(void **state)
+TEST(there_are_so_many_at_most)
 {
 	struct relays relays = {0};
 	struct yett_error error;
 
-	(void)state;
 	for (int i = 0; i < RELAYS_MAX; i++)
 		assert_int_equal(relays_add_port(&relays, "--publish", "8080:80", &error), 0);
 	assert_int_equal(relays_add_port(&relays, "--publish", "8080:80", &error),
@@ -95,14 +86,4 @@ static void there_are_so_many_at_most(void **state)
 	relays_free(&relays);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ports_are_read),
-		cmocka_unit_test(what_is_no_port_is_refused),
-		cmocka_unit_test(sockets_are_read_as_shares_are),
-		cmocka_unit_test(there_are_so_many_at_most),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

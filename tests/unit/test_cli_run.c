@@ -7,10 +7,7 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <pwd.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/output.h"
 #include "cli/run/run.h"
 #include "cli/run/run_option_table.h"
+#include "tests/support/testing.h"
 #include "tests/unit/fake_helper.h"
 
 static char directory[64], helper[128], json[128], home[128], work[128];
@@ -157,18 +153,16 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-static void the_first_run_makes_a_key_and_says_so(void **state)
+TEST_WITH(the_first_run_makes_a_key_and_says_so, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("true"), 0);
 	assert_non_null(strstr(run.err_text, "made the key"));
 	assert_int_equal(RUN("true"), 0);
 	assert_null(strstr(run.err_text, "made the key"));
 }
 
-static void streams_and_exit_codes_are_the_commands_own(void **state)
+TEST_WITH(streams_and_exit_codes_are_the_commands_own, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("sh", "-c", "echo out; echo err >&2; exit 7"), 7);
 	assert_string_equal(run.out_text, "out\n");
 	assert_non_null(strstr(run.err_text, "err\n"));
@@ -180,26 +174,23 @@ static void streams_and_exit_codes_are_the_commands_own(void **state)
 	assert_string_equal(run.out_text, "hello\n");
 }
 
-static void yetts_own_failures_are_125(void **state)
+TEST_WITH(yetts_own_failures_are_125, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("--memory", "much", "true"), 125);
 	assert_non_null(strstr(run.err_text, "--memory much"));
 	assert_int_equal(RUN("-C", "/nonexistent", "true"), 125);
 	assert_int_equal(RUN("--ro", "/nonexistent", "true"), 125);
 }
 
-static void a_refusal_is_printed_with_its_detail_made_harmless(void **state)
+TEST_WITH(a_refusal_is_printed_with_its_detail_made_harmless, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("-p", "none", "true"), 125);
 	assert_non_null(strstr(run.err_text, "yett: the profile takes no shares\n  yett.conf:7"));
 	assert_null(strstr(run.err_text, "\033"));
 }
 
-static void a_profile_without_shares_is_used_without_the_default_one(void **state)
+TEST_WITH(a_profile_without_shares_is_used_without_the_default_one, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("-p", "strict", "true"), 0);
 	assert_non_null(
 		strstr(run.err_text, "yett: nothing is shared: the profile takes no shares\n"));
@@ -214,9 +205,8 @@ static const char *line_of(const char *path)
 	return line;
 }
 
-static void the_command_starts_in_the_current_directory_or_at_home(void **state)
+TEST_WITH(the_command_starts_in_the_current_directory_or_at_home, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("pwd"), 0);
 	assert_string_equal(run.out_text, line_of(work));
 	assert_int_equal(RUN("-C", "/usr", "pwd"), 0);
@@ -233,11 +223,10 @@ static void the_command_starts_in_the_current_directory_or_at_home(void **state)
 	assert_non_null(strstr(run.err_text, "home directory"));
 }
 
-static void a_command_whose_home_is_not_inside_starts_at_the_root(void **state)
+TEST_WITH(a_command_whose_home_is_not_inside_starts_at_the_root, set_up, tear_down)
 {
 	char outside[160];
 
-	(void)state;
 	(void)snprintf(outside, sizeof outside, "%s/outside", directory);
 	assert_int_equal(mkdir(outside, 0755), 0);
 	user.pw_dir = outside;
@@ -247,26 +236,23 @@ static void a_command_whose_home_is_not_inside_starts_at_the_root(void **state)
 	assert_string_equal(run.out_text, "/\n");
 }
 
-static void time_is_limited_and_told(void **state)
+TEST_WITH(time_is_limited_and_told, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("--timeout", "100ms", "sleep", "1000"), 124);
 	assert_non_null(strstr(run.err_text, "yett: time limit reached (100ms)\n"));
 }
 
-static void limits_that_were_reached_are_told_in_one_line(void **state)
+TEST_WITH(limits_that_were_reached_are_told_in_one_line, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("true", "limits"), 0);
 	assert_non_null(strstr(run.err_text,
 	                       "yett: memory limit reached (64 MiB); process limit reached\n"));
 }
 
-static void signals_reach_the_command(void **state)
+TEST_WITH(signals_reach_the_command, set_up, tear_down)
 {
 	char byte;
 
-	(void)state;
 	start_run(&run,
 	          (const char *const[]){
 			  "sh", "-c",
@@ -284,7 +270,7 @@ static void signals_reach_the_command(void **state)
 	assert_int_equal(run.code, 128 + SIGINT);
 }
 
-static void json_tells_results_and_failures(void **state)
+TEST_WITH(json_tells_results_and_failures, set_up, tear_down)
 {
 	static const char head[] =
 		"{\"schema\":1,\"exit_code\":3,\"result\":{\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\",\"label\":"
@@ -295,7 +281,6 @@ static void json_tells_results_and_failures(void **state)
 		"\"},\"stores\":[],\"command\":{\"id\":1,"
 		"\"argv\":[\"sh\",\"-c\",\"echo out; exit 3\"],\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,";
 
-	(void)state;
 	assert_int_equal(RUN("--json-fd", "2", "-q", "sh", "-c", "echo out; exit 3"), 3);
 	assert_int_equal(strncmp(run.err_text, head, strlen(head)), 0);
 	assert_non_null(strstr(run.err_text, "\",\"type\":\"namespaces\",\"backend\":\""));
@@ -318,18 +303,16 @@ static void json_tells_results_and_failures(void **state)
 	assert_non_null(strstr(run.out_text, "\"code\":\"invalid-request\""));
 }
 
-static void a_dry_run_in_json_has_the_plan_as_an_object(void **state)
+TEST_WITH(a_dry_run_in_json_has_the_plan_as_an_object, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("--json", "--dry-run", "--ro", "/usr/share", "true"), 0);
 	assert_string_equal(
 		run.out_text,
 		"{\"schema\":1,\"exit_code\":0,\"result\":{\"plan\":{\"shares\":2}},\"error\":null,\"notes\":[]}\n");
 }
 
-static void a_dry_run_prints_the_plan_and_runs_nothing(void **state)
+TEST_WITH(a_dry_run_prints_the_plan_and_runs_nothing, set_up, tear_down)
 {
-	(void)state;
 	assert_int_equal(RUN("--dry-run", "--ro", "/usr/share", "touch", json), 0);
 	assert_string_equal(run.out_text, "slot\nshares 2\n\\x1b[2J");
 	assert_int_not_equal(access(json, F_OK), 0);
@@ -360,7 +343,7 @@ static void finish_on_terminal(struct run *on, int master)
 	on->code = WEXITSTATUS(status);
 }
 
-static void a_terminal_is_bridged_and_never_passed_on(void **state)
+TEST_WITH(a_terminal_is_bridged_and_never_passed_on, set_up, tear_down)
 {
 	int master = start_on_terminal(
 		&run,
@@ -369,59 +352,35 @@ static void a_terminal_is_bridged_and_never_passed_on(void **state)
 	                              "read line && echo \"heard $line\" && echo err >&2 && exit 9",
 	                              NULL});
 
-	(void)state;
 	assert_int_equal(write(master, "words\n", 6), 6);
 	finish_on_terminal(&run, master);
 	assert_int_equal(run.code, 9);
 	assert_non_null(strstr(run.out_text, "heard words\r\nerr\r\n"));
 }
 
-static void the_end_of_input_on_a_terminal_ends_the_commands_input(void **state)
+TEST_WITH(the_end_of_input_on_a_terminal_ends_the_commands_input, set_up, tear_down)
 {
 	int master =
 		start_on_terminal(&run, (const char *const[]){"sh", "-c", "cat; echo end", NULL});
 
-	(void)state;
 	assert_int_equal(write(master, "\004", 1), 1);
 	finish_on_terminal(&run, master);
 	assert_int_equal(run.code, 0);
 	assert_non_null(strstr(run.out_text, "end\r\n"));
 }
 
-static void output_to_a_terminal_is_not_lost_at_the_end(void **state)
+TEST_WITH(output_to_a_terminal_is_not_lost_at_the_end, set_up, tear_down)
 {
 	int master = start_on_terminal(&run, (const char *const[]){"sh", "-c", "seq 1 8000", NULL});
 
-	(void)state;
 	finish_on_terminal(&run, master);
 	assert_int_equal(run.code, 0);
 	assert_non_null(strstr(run.out_text, "7999\r\n8000\r\n"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(the_first_run_makes_a_key_and_says_so),
-		TEST(streams_and_exit_codes_are_the_commands_own),
-		TEST(yetts_own_failures_are_125),
-		TEST(a_refusal_is_printed_with_its_detail_made_harmless),
-		TEST(a_profile_without_shares_is_used_without_the_default_one),
-		TEST(the_command_starts_in_the_current_directory_or_at_home),
-		TEST(a_command_whose_home_is_not_inside_starts_at_the_root),
-		TEST(time_is_limited_and_told),
-		TEST(limits_that_were_reached_are_told_in_one_line),
-		TEST(signals_reach_the_command),
-		TEST(json_tells_results_and_failures),
-		TEST(a_dry_run_in_json_has_the_plan_as_an_object),
-		TEST(a_dry_run_prints_the_plan_and_runs_nothing),
-		TEST(a_terminal_is_bridged_and_never_passed_on),
-		TEST(the_end_of_input_on_a_terminal_ends_the_commands_input),
-		TEST(output_to_a_terminal_is_not_lost_at_the_end),
-	};
-
 	if (argc > 1 && strcmp(argv[1], "--personal") == 0)
 		return fake_helper();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return testing_run("tests", NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's terminal, played by a pty: raw, as it was, and the pure parts. */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include <cmocka.h>
-
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/terminal.h"
+#include "tests/support/testing.h"
 
 /* master and slave; the slave is what a caller has */
 static int open_pty(int ends[2])
@@ -32,14 +28,13 @@ static void close_pty(int ends[2])
 	fd_close(ends[1]);
 }
 
-static void it_is_raw_and_then_as_it_was(void **state)
+TEST(it_is_raw_and_then_as_it_was)
 {
 	struct yett_error error;
 	struct terminal terminal;
 	struct termios before, now;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(open_pty(ends), 0);
 	assert_return_code(tcgetattr(ends[1], &before), errno);
 	assert_int_equal(terminal_open(&terminal, ends[1], &error), 0);
@@ -60,14 +55,13 @@ static void it_is_raw_and_then_as_it_was(void **state)
 	close_pty(ends);
 }
 
-static void modes_that_somebody_else_set_stay(void **state)
+TEST(modes_that_somebody_else_set_stay)
 {
 	struct yett_error error;
 	struct terminal terminal;
 	struct termios other, now;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(open_pty(ends), 0);
 	assert_int_equal(terminal_open(&terminal, ends[1], &error), 0);
 	assert_int_equal(terminal_make_raw(&terminal, &error), 0);
@@ -81,13 +75,12 @@ static void modes_that_somebody_else_set_stay(void **state)
 	close_pty(ends);
 }
 
-static void what_is_no_terminal_is_refused(void **state)
+TEST(what_is_no_terminal_is_refused)
 {
 	struct yett_error error = {0};
 	struct terminal terminal;
 	int fds[] = {open("/dev/null", O_RDWR | O_CLOEXEC), -1};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		assert_int_equal(terminal_open(&terminal, fds[i], &error), YETT_E_INVALID_REQUEST);
 		assert_non_null(strstr(error.message, "no terminal"));
@@ -96,7 +89,7 @@ static void what_is_no_terminal_is_refused(void **state)
 	fd_close(fds[0]);
 }
 
-static void its_size_is_told(void **state)
+TEST(its_size_is_told)
 {
 	const struct winsize size = {.ws_row = 1, .ws_col = 65535};
 	struct yett_error error;
@@ -104,7 +97,6 @@ static void its_size_is_told(void **state)
 	uint16_t rows, columns;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(open_pty(ends), 0);
 	assert_int_equal(terminal_open(&terminal, ends[1], &error), 0);
 	assert_return_code(ioctl(ends[0], TIOCSWINSZ, &size), errno);
@@ -116,14 +108,13 @@ static void its_size_is_told(void **state)
 	assert_int_equal(rows, 0);
 }
 
-static void the_kind_of_a_terminal_is_a_name(void **state)
+TEST(the_kind_of_a_terminal_is_a_name)
 {
 	static const char *const good[] = {"xterm-256color", "vt100", "screen.xterm", "a+b_C"};
 	static const char *const bad[] = {
 		NULL, "", "x y", "x=y", "x\n", "/etc/passwd", "a-name-that-is-too-long-for-it"};
 	char text[24];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		assert_true(terminal_type(good[i], text, sizeof text));
 		assert_memory_equal(text, "TERM=", 5);
@@ -133,15 +124,4 @@ static void the_kind_of_a_terminal_is_a_name(void **state)
 		assert_false(terminal_type(bad[i], text, sizeof text));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_raw_and_then_as_it_was),
-		cmocka_unit_test(modes_that_somebody_else_set_stay),
-		cmocka_unit_test(what_is_no_terminal_is_refused),
-		cmocka_unit_test(its_size_is_told),
-		cmocka_unit_test(the_kind_of_a_terminal_is_a_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

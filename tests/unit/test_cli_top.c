@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `yett top` shows, without a screen: order, selection, histories and plots. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/sandboxes/top_rows.h"
+#include "tests/support/testing.h"
 
 static struct yett_usage usage(const char *id, uint64_t taken_us, uint64_t cpu_us,
                                uint64_t memory_bytes)
@@ -29,7 +25,7 @@ static void take(struct top_rows *rows, const struct yett_usage *list, size_t co
 	assert_int_equal(top_rows_take(rows, list, uids, count, NULL), 0);
 }
 
-static void the_busiest_come_first_and_those_at_rest_stay_in_their_places(void **state)
+TEST(the_busiest_come_first_and_those_at_rest_stay_in_their_places)
 {
 	struct top_rows rows = {0};
 	struct yett_usage first[] = {usage("c", 1000, 0, 100), usage("a", 1000, 0, 200),
@@ -38,7 +34,6 @@ static void the_busiest_come_first_and_those_at_rest_stay_in_their_places(void *
 	                              usage("a", 2000000, 1000, 900),
 	                              usage("b", 2000000, 2000, 300)};
 
-	(void)state;
 	take(&rows, first, 3);
 	assert_string_equal(rows.rows[0].usage.id, "a");
 	assert_string_equal(rows.selected, "a");
@@ -52,12 +47,11 @@ static void the_busiest_come_first_and_those_at_rest_stay_in_their_places(void *
 	top_rows_free(&rows);
 }
 
-static void the_selection_moves_to_what_takes_the_place_of_what_is_gone(void **state)
+TEST(the_selection_moves_to_what_takes_the_place_of_what_is_gone)
 {
 	struct top_rows rows = {0};
 	struct yett_usage list[] = {usage("a", 1, 0, 0), usage("b", 1, 0, 0), usage("c", 1, 0, 0)};
 
-	(void)state;
 	top_rows_move(&rows, 1);
 	take(&rows, list, 3);
 	top_rows_move(&rows, 1);
@@ -76,11 +70,10 @@ static void the_selection_moves_to_what_takes_the_place_of_what_is_gone(void **s
 	top_rows_free(&rows);
 }
 
-static void a_history_keeps_the_latest(void **state)
+TEST(a_history_keeps_the_latest)
 {
 	struct top_history history = {0};
 
-	(void)state;
 	for (int i = 0; i < TOP_HISTORY + 5; i++)
 		top_history_add(&history, i);
 	assert_int_equal(history.count, TOP_HISTORY);
@@ -88,12 +81,11 @@ static void a_history_keeps_the_latest(void **state)
 	assert_true(history.values[TOP_HISTORY - 1] == TOP_HISTORY + 4);
 }
 
-static void a_plot_has_a_character_for_each_value(void **state)
+TEST(a_plot_has_a_character_for_each_value)
 {
 	struct top_history history = {.count = 4, .values = {100, 0, -1, 50}};
 	char out[64];
 
-	(void)state;
 	top_plot(&history, 6, 100, false, out, sizeof out);
 	assert_string_equal(out, "  #_ =");
 	top_plot(&history, 3, 0, false, out, sizeof out);
@@ -106,7 +98,7 @@ static void a_plot_has_a_character_for_each_value(void **state)
 	assert_string_equal(out, "   ");
 }
 
-static void sizes_and_times_are_short(void **state)
+TEST(sizes_and_times_are_short)
 {
 	static const struct {
 		uint64_t value;
@@ -122,7 +114,6 @@ static void sizes_and_times_are_short(void **state)
 	};
 	char out[STATS_TEXT_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		stats_size(out, true, rows[i].value);
 		assert_string_equal(out, rows[i].size);
@@ -136,15 +127,4 @@ static void sizes_and_times_are_short(void **state)
 	assert_string_equal(out, "-");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_busiest_come_first_and_those_at_rest_stay_in_their_places),
-		cmocka_unit_test(the_selection_moves_to_what_takes_the_place_of_what_is_gone),
-		cmocka_unit_test(a_history_keeps_the_latest),
-		cmocka_unit_test(a_plot_has_a_character_for_each_value),
-		cmocka_unit_test(sizes_and_times_are_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

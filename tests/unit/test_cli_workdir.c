@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the current directory is shared by default, and where a command starts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/run/workdir.h"
+#include "tests/support/testing.h"
 
 #define HOME "/home/u"
 
-static void work_is_shared(void **state)
+TEST(work_is_shared)
 {
-	(void)state;
 	assert_int_equal(workdir_decide("/home/u/project", HOME, NULL, 0), WORKDIR_SHARE);
 	assert_int_equal(workdir_decide("/tmp/build", HOME, NULL, 0), WORKDIR_SHARE);
 	assert_int_equal(workdir_decide("/srv/site", NULL, NULL, 0), WORKDIR_SHARE);
@@ -21,32 +16,29 @@ static void work_is_shared(void **state)
 	assert_int_equal(workdir_decide("/home/u2", HOME, NULL, 0), WORKDIR_SHARE);
 }
 
-static void home_and_what_holds_it_are_not_shared(void **state)
+TEST(home_and_what_holds_it_are_not_shared)
 {
-	(void)state;
 	assert_int_equal(workdir_decide(HOME, HOME, NULL, 0), WORKDIR_HOME);
 	assert_int_equal(workdir_decide("/data", "/data/homes/u", NULL, 0), WORKDIR_HOME);
 	assert_int_equal(workdir_decide("/root", "/root", NULL, 0), WORKDIR_HOME);
 }
 
-static void the_system_is_not_shared(void **state)
+TEST(the_system_is_not_shared)
 {
 	static const char *const paths[] = {
 		"/",    "/home",    "/root",          "/tmp",       "/var",
 		"/etc", "/etc/ssl", "/usr",           "/usr/src/x", "/proc/1",
 		"/sys", "/dev/shm", "/run/user/1000", "/boot",      "/lib64"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
 		assert_int_equal(workdir_decide(paths[i], HOME, NULL, 0), WORKDIR_SYSTEM);
 }
 
-static void a_share_that_was_asked_for_replaces_the_default(void **state)
+TEST(a_share_that_was_asked_for_replaces_the_default)
 {
 	const struct yett_share shares[] = {{.path = "/home/u/p", .target = "/work"},
 	                                    {.path = "/data", .target = "/home/u/q"}};
 
-	(void)state;
 	assert_int_equal(workdir_decide("/home/u/p", HOME, shares, 2), WORKDIR_IS_SHARED);
 	assert_int_equal(workdir_decide("/home/u/p/sub", HOME, shares, 2), WORKDIR_IS_SHARED);
 	assert_int_equal(workdir_decide("/home/u/q", HOME, shares, 2), WORKDIR_IS_SHARED);
@@ -54,7 +46,7 @@ static void a_share_that_was_asked_for_replaces_the_default(void **state)
 	assert_int_equal(workdir_decide("/home/u", HOME, shares, 2), WORKDIR_HOME);
 }
 
-static void the_directory_is_found_inside_through_its_share(void **state)
+TEST(the_directory_is_found_inside_through_its_share)
 {
 	const struct yett_share shares[] = {{.path = "/home/u", .target = "/h"},
 	                                    {.path = "/home/u/p", .target = "/work"},
@@ -62,7 +54,6 @@ static void the_directory_is_found_inside_through_its_share(void **state)
 	const struct yett_share all[] = {{.path = "/", .target = "/host"}};
 	char inside[64];
 
-	(void)state;
 	assert_true(workdir_inside("/home/u/p/sub", shares, 3, inside, sizeof inside));
 	assert_string_equal(inside, "/work/sub");
 	assert_true(workdir_inside("/home/u/x", shares, 3, inside, sizeof inside));
@@ -75,23 +66,10 @@ static void the_directory_is_found_inside_through_its_share(void **state)
 	assert_false(workdir_inside("/home/u/p", shares, 3, inside, 3));
 }
 
-static void a_template_shows_usr_and_the_like(void **state)
+TEST(a_template_shows_usr_and_the_like)
 {
-	(void)state;
 	assert_true(workdir_in_template("/usr/share/doc"));
 	assert_false(workdir_in_template("/etc"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_is_shared),
-		cmocka_unit_test(home_and_what_holds_it_are_not_shared),
-		cmocka_unit_test(the_system_is_not_shared),
-		cmocka_unit_test(a_share_that_was_asked_for_replaces_the_default),
-		cmocka_unit_test(the_directory_is_found_inside_through_its_share),
-		cmocka_unit_test(a_template_shows_usr_and_the_like),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

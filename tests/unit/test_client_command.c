@@ -3,10 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
+#include "tests/support/testing.h"
 #include "tests/unit/client_peer.h"
 
 static int start(struct peer *peer, const char *name, struct yett_command **ret_command)
@@ -29,9 +25,10 @@ static int start(struct peer *peer, const char *name, struct yett_command **ret_
 	return yett_sandbox_exec(peer->sandbox, &options, ret_command, &peer->error);
 }
 
-static void a_command_goes_from_exec_to_its_result(void **state)
+#define WITH_PEER(test) TEST_OF(test, struct peer *peer, peer_make, peer_free)
+
+WITH_PEER(a_command_goes_from_exec_to_its_result)
 {
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	const struct yett_result *result = NULL;
 	const struct message_exec *exec = &peer->message.body.exec;
@@ -88,10 +85,8 @@ static const char *name_of_signal(struct peer *peer, uint64_t sequence, uint32_t
 	return name;
 }
 
-static void a_signal_is_told_by_its_name(void **state)
+WITH_PEER(a_signal_is_told_by_its_name)
 {
-	struct peer *peer = *state;
-
 	peer_create(peer);
 	assert_string_equal(name_of_signal(peer, 1, SIGSEGV), "SEGV");
 	assert_string_equal(name_of_signal(peer, 2, (uint32_t)SIGRTMIN + 3), "RTMIN+3");
@@ -99,9 +94,8 @@ static void a_signal_is_told_by_its_name(void **state)
 	assert_string_equal(name_of_signal(peer, 4, 0), "");
 }
 
-static void commands_at_once_get_their_own_results(void **state)
+WITH_PEER(commands_at_once_get_their_own_results)
 {
-	struct peer *peer = *state;
 	struct yett_command *first = NULL, *second = NULL;
 	const struct yett_result *result = NULL;
 
@@ -126,9 +120,8 @@ static void free_on_exit(struct yett_command *command, void *data)
 	yett_command_free(command);
 }
 
-static void dispatch_calls_on_exit_which_may_free_the_command(void **state)
+WITH_PEER(dispatch_calls_on_exit_which_may_free_the_command)
 {
-	struct peer *peer = *state;
 	const char *const argv[] = {"x", NULL};
 	int called = 0;
 	const struct yett_command_options options = {
@@ -150,9 +143,8 @@ static void dispatch_calls_on_exit_which_may_free_the_command(void **state)
 	assert_int_equal(called, 3);
 }
 
-static void a_command_that_could_not_start_says_why(void **state)
+WITH_PEER(a_command_that_could_not_start_says_why)
 {
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	const struct yett_result *result = NULL;
 
@@ -166,9 +158,8 @@ static void a_command_that_could_not_start_says_why(void **state)
 	yett_command_free(command);
 }
 
-static void a_sandbox_that_ran_out_of_memory_says_so_to_its_commands(void **state)
+WITH_PEER(a_sandbox_that_ran_out_of_memory_says_so_to_its_commands)
 {
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	const struct yett_result *result = NULL;
 
@@ -184,9 +175,8 @@ static void a_sandbox_that_ran_out_of_memory_says_so_to_its_commands(void **stat
 	yett_command_free(command);
 }
 
-static void a_lying_init_ends_its_own_sandbox_only(void **state)
+WITH_PEER(a_lying_init_ends_its_own_sandbox_only)
 {
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	const struct yett_result *result = NULL;
 
@@ -208,13 +198,12 @@ static void a_lying_init_ends_its_own_sandbox_only(void **state)
 	yett_command_free(command);
 }
 
-static void metadata_go_with_the_command(void **state)
+WITH_PEER(metadata_go_with_the_command)
 {
 	const char *const argv[] = {"x", NULL}, *const metadata[] = {"run=7", "who=", "é=ö", NULL};
 	const struct yett_command_options options = COMMAND(.argv = argv, .metadata = metadata);
 	const struct message_exec *exec;
 	struct yett_command *command = NULL;
-	struct peer *peer = *state;
 
 	peer_create(peer);
 	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
@@ -226,7 +215,7 @@ static void metadata_go_with_the_command(void **state)
 	yett_command_free(command);
 }
 
-static void bad_metadata_are_refused_before_they_are_sent(void **state)
+WITH_PEER(bad_metadata_are_refused_before_they_are_sent)
 {
 	static char half[513], more[514];
 	const char *const argv[] = {"x", NULL}, *const many[] = {
@@ -245,7 +234,6 @@ static void bad_metadata_are_refused_before_they_are_sent(void **state)
 		COMMAND(.argv = argv, .metadata = large),
 	};
 	struct yett_command *command = NULL;
-	struct peer *peer = *state;
 
 	(void)snprintf(half, sizeof half, "a=%0509d", 0); /* 512 with its NUL */
 	(void)snprintf(more, sizeof more, "b=%0510d", 0);
@@ -262,9 +250,8 @@ static void bad_metadata_are_refused_before_they_are_sent(void **state)
 	yett_command_free(command);
 }
 
-static void bad_commands_are_refused_before_they_are_sent(void **state)
+WITH_PEER(bad_commands_are_refused_before_they_are_sent)
 {
-	struct peer *peer = *state;
 	const char *const none[] = {NULL}, *const empty[] = {"", NULL}, *const argv[] = {"x", NULL},
 			  *const env[] = {"novalue", NULL}, *const latin1[] = {"\xe4", NULL};
 	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
@@ -287,7 +274,7 @@ static void bad_commands_are_refused_before_they_are_sent(void **state)
 }
 
 /* What open(2) and this library's own calls return when they fail, say. */
-static void a_call_that_failed_is_not_taken_for_dev_null(void **state)
+WITH_PEER(a_call_that_failed_is_not_taken_for_dev_null)
 {
 	static const int failed[] = {-1, -2, -ENOENT, -EACCES, -4095, INT_MIN};
 	static const struct {
@@ -296,7 +283,6 @@ static void a_call_that_failed_is_not_taken_for_dev_null(void **state)
 	                 {0, YETT_STDIO_AS_OUTPUT}, {1, YETT_STDIO_AS_OUTPUT},
 	                 {1, YETT_STDIO_LATER},     {2, YETT_STDIO_LATER}};
 	const char *const argv[] = {"x", NULL};
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 
 	peer_create(peer);
@@ -323,13 +309,12 @@ static void a_call_that_failed_is_not_taken_for_dev_null(void **state)
 	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 }
 
-static void a_stream_is_a_pipe_whose_other_end_is_the_callers(void **state)
+WITH_PEER(a_stream_is_a_pipe_whose_other_end_is_the_callers)
 {
 	static const int stdio[] = {YETT_STDIO_PIPE, YETT_STDIO_PIPE, YETT_STDIO_NULL};
 	const char *const argv[] = {"x", NULL};
 	const struct yett_command_options options = {
 		.size = sizeof options, .argv = argv, .stdio = stdio};
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	char text[8] = "";
 	int in, out, none;
@@ -356,13 +341,12 @@ static void a_stream_is_a_pipe_whose_other_end_is_the_callers(void **state)
 	fd_close(out);
 }
 
-static void the_callers_own_streams_are_inherited_by_name(void **state)
+WITH_PEER(the_callers_own_streams_are_inherited_by_name)
 {
 	static const int stdio[] = {YETT_STDIO_INHERIT, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const char *const argv[] = {"x", NULL};
 	const struct yett_command_options options = {
 		.size = sizeof options, .argv = argv, .stdio = stdio};
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	int before = dup(STDIN_FILENO), ends[2], root = open("/", O_RDONLY | O_CLOEXEC);
 	char text[8] = "";
@@ -401,17 +385,15 @@ static rlim_t mapped_bytes(void)
 #endif
 
 /* Trying again at once would not help, and what was asked for is not at fault. */
-static void want_of_memory_has_a_code_of_its_own(void **state)
+WITH_PEER(want_of_memory_has_a_code_of_its_own)
 {
 #ifdef __SANITIZE_ADDRESS__
-	(void)state;
 	(void)fprintf(stderr, "AddressSanitizer ends a program that has no memory\n");
 	skip();
 #else
 	static char large[4 << 20];
 	const char *const argv[] = {"program", large, NULL};
 	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	struct rlimit before, none;
 	int r;
@@ -431,7 +413,7 @@ static void want_of_memory_has_a_code_of_its_own(void **state)
 #endif
 }
 
-static void every_call_asks_for_the_size_of_its_options(void **state)
+TEST_WITH(every_call_asks_for_the_size_of_its_options, peer_make, peer_free)
 {
 	const char *const argv[] = {"x", NULL};
 	const struct yett_sandbox_options unsized_sandbox = {.name = "x"};
@@ -487,9 +469,8 @@ static void every_call_asks_for_the_size_of_its_options(void **state)
 	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 }
 
-static void an_id_is_told_before_the_end_is_waited_for(void **state)
+WITH_PEER(an_id_is_told_before_the_end_is_waited_for)
 {
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 
 	peer_create(peer);
@@ -503,10 +484,9 @@ static void an_id_is_told_before_the_end_is_waited_for(void **state)
 	yett_command_free(command);
 }
 
-static void what_is_too_large_for_a_packet_comes_in_memory(void **state)
+WITH_PEER(what_is_too_large_for_a_packet_comes_in_memory)
 {
 	static char large[200000];
-	struct peer *peer = *state;
 	const char *const argv[] = {"program", "first", large, "last", NULL}, *const env[] = {
 										      "A=1",
 										      "B=\xff",
@@ -567,9 +547,8 @@ static void assert_size(int master, int rows, int columns)
 	assert_int_equal(size.ws_col, columns);
 }
 
-static void a_terminal_comes_with_the_start(void **state)
+WITH_PEER(a_terminal_comes_with_the_start)
 {
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	const struct message_exec *exec = &peer->message.body.exec;
 	int master = posix_openpt(O_RDWR | O_NOCTTY), kept;
@@ -602,9 +581,8 @@ static void a_terminal_comes_with_the_start(void **state)
 	assert_int_equal(fcntl(kept, F_GETFD), -1);
 }
 
-static void what_has_no_terminal_has_no_size(void **state)
+WITH_PEER(what_has_no_terminal_has_no_size)
 {
-	struct peer *peer = *state;
 	const char *const argv[] = {"x", NULL};
 	const int stdio[] = {STDIN_FILENO, YETT_STDIO_NULL, YETT_STDIO_NULL},
 		  null[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
@@ -642,7 +620,7 @@ static int open_slave(int master)
 
 /* A descriptor that is no master would be the caller's to be deceived by: its own terminal, a file,
  * the host's /dev. */
-static void what_is_no_master_ends_the_sandbox(void **state)
+TEST(what_is_no_master_ends_the_sandbox)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), pair[2];
 	const struct {
@@ -682,9 +660,8 @@ static void what_is_no_master_ends_the_sandbox(void **state)
 	(void)state;
 }
 
-static void a_terminal_that_was_not_asked_for_ends_the_sandbox(void **state)
+WITH_PEER(a_terminal_that_was_not_asked_for_ends_the_sandbox)
 {
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	const struct yett_result *result = NULL;
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -728,9 +705,8 @@ static pid_t play_init(struct peer *peer, const char *out, const char *err)
 	_exit(0);
 }
 
-static void run_keeps_output_up_to_its_bound(void **state)
+WITH_PEER(run_keeps_output_up_to_its_bound)
 {
-	struct peer *peer = *state;
 	const char *const argv[] = {"x", NULL};
 	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
 	struct yett_output *output = NULL;
@@ -752,34 +728,4 @@ static void run_keeps_output_up_to_its_bound(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, peer_make, peer_free)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_command_goes_from_exec_to_its_result),
-		TEST(a_signal_is_told_by_its_name),
-		TEST(commands_at_once_get_their_own_results),
-		TEST(dispatch_calls_on_exit_which_may_free_the_command),
-		TEST(a_command_that_could_not_start_says_why),
-		TEST(a_sandbox_that_ran_out_of_memory_says_so_to_its_commands),
-		TEST(a_lying_init_ends_its_own_sandbox_only),
-		TEST(metadata_go_with_the_command),
-		TEST(bad_metadata_are_refused_before_they_are_sent),
-		TEST(bad_commands_are_refused_before_they_are_sent),
-		TEST(a_call_that_failed_is_not_taken_for_dev_null),
-		TEST(every_call_asks_for_the_size_of_its_options),
-		TEST(a_stream_is_a_pipe_whose_other_end_is_the_callers),
-		TEST(the_callers_own_streams_are_inherited_by_name),
-		TEST(want_of_memory_has_a_code_of_its_own),
-		TEST(an_id_is_told_before_the_end_is_waited_for),
-		TEST(what_is_too_large_for_a_packet_comes_in_memory),
-		TEST(run_keeps_output_up_to_its_bound),
-		TEST(a_terminal_comes_with_the_start),
-		TEST(what_has_no_terminal_has_no_size),
-		cmocka_unit_test(what_is_no_master_ends_the_sandbox),
-		TEST(a_terminal_that_was_not_asked_for_ends_the_sandbox),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Key files and signers: made once, for their owner alone, and read only as such. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <fcntl.h>
-
-#include <cmocka.h>
 #include <sodium.h>
 
 #include "libclient/keyfile.h"
 #include "libclient/signer.h"
+#include "tests/support/testing.h"
 
 static char directory[64];
 
@@ -62,7 +58,7 @@ static mode_t mode_of(const char *path)
 	return st.st_mode & 07777;
 }
 
-static void a_made_key_signs_and_its_files_have_the_right_modes(void **state)
+TEST_WITH(a_made_key_signs_and_its_files_have_the_right_modes, make_directory, remove_directory)
 {
 	struct yett_signer *signer = NULL;
 	struct yett_error error = {0};
@@ -70,7 +66,6 @@ static void a_made_key_signs_and_its_files_have_the_right_modes(void **state)
 	const uint8_t text[] = "what is signed";
 	char line[256];
 
-	(void)state;
 	assert_int_equal(yett_key_generate(path_of("id_ed25519"), &error), 0);
 	assert_int_equal(mode_of(path_of("id_ed25519")), 0600);
 	assert_int_equal(mode_of(path_of("id_ed25519.pub")), 0644);
@@ -86,11 +81,10 @@ static void a_made_key_signs_and_its_files_have_the_right_modes(void **state)
 	yett_signer_free(signer);
 }
 
-static void a_key_is_never_overwritten(void **state)
+TEST_WITH(a_key_is_never_overwritten, make_directory, remove_directory)
 {
 	struct yett_error error = {0};
 
-	(void)state;
 	write_file(path_of("id_ed25519"), "precious", 0600);
 	assert_int_equal(yett_key_generate(path_of("id_ed25519"), &error), YETT_E_ALREADY_EXISTS);
 	assert_int_not_equal(access(path_of("id_ed25519.pub"), F_OK), 0);
@@ -100,13 +94,12 @@ static void a_key_is_never_overwritten(void **state)
 	assert_int_not_equal(access(path_of("id_ed25519"), F_OK), 0);
 }
 
-static void a_key_that_others_can_reach_is_refused(void **state)
+TEST_WITH(a_key_that_others_can_reach_is_refused, make_directory, remove_directory)
 {
 	static const mode_t modes[] = {0640, 0604, 0620, 0602, 0666};
 	struct yett_signer *signer = NULL;
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(yett_key_generate(path_of("id_ed25519"), &error), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		assert_int_equal(chmod(path_of("id_ed25519"), modes[i]), 0);
@@ -122,7 +115,7 @@ static void a_key_that_others_can_reach_is_refused(void **state)
 	}
 }
 
-static void what_is_no_key_file_is_refused(void **state)
+TEST_WITH(what_is_no_key_file_is_refused, make_directory, remove_directory)
 {
 	static const char *const texts[] = {
 		"",
@@ -137,7 +130,6 @@ static void what_is_no_key_file_is_refused(void **state)
 	struct yett_signer *signer = NULL;
 	struct yett_error error = {0};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		write_file(path_of("other"), texts[i], 0600);
 		assert_int_equal(yett_signer_load(path_of("other"), &signer, &error),
@@ -154,7 +146,8 @@ static void what_is_no_key_file_is_refused(void **state)
 	                 YETT_E_FILE_OPERATION_FAILED);
 }
 
-static void a_public_key_is_read_strictly_and_its_comment_is_made_harmless(void **state)
+TEST_WITH(a_public_key_is_read_strictly_and_its_comment_is_made_harmless, make_directory,
+          remove_directory)
 {
 	static const char *const refused[] = {
 		"",
@@ -167,7 +160,6 @@ static void a_public_key_is_read_strictly_and_its_comment_is_made_harmless(void 
 	uint8_t key[YETT_KEY_SIZE];
 	char line[256];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		write_file(path_of("other"), refused[i], 0644);
 		assert_int_equal(
@@ -194,13 +186,13 @@ static size_t lines_of(const char *path, char *out, size_t size)
 	return lines;
 }
 
-static void a_first_key_is_enrolled_and_a_second_call_changes_nothing(void **state)
+TEST_WITH(a_first_key_is_enrolled_and_a_second_call_changes_nothing, make_directory,
+          remove_directory)
 {
 	char enrolled[1024], public_line[1024];
 	struct yett_error error = {0};
 	bool created = false;
 
-	(void)state;
 	assert_int_equal(yett_key_ensure(directory, &created, &error), 0);
 	assert_true(created);
 	assert_int_equal(mode_of(path_of("authorized_keys")), 0600);
@@ -212,25 +204,23 @@ static void a_first_key_is_enrolled_and_a_second_call_changes_nothing(void **sta
 	assert_int_equal(lines_of(path_of("authorized_keys"), enrolled, sizeof enrolled), 1);
 }
 
-static void a_first_key_is_added_after_the_keys_that_are_there(void **state)
+TEST_WITH(a_first_key_is_added_after_the_keys_that_are_there, make_directory, remove_directory)
 {
 	char enrolled[1024];
 	struct yett_error error = {0};
 	bool created = false;
 
-	(void)state;
 	write_file(path_of("authorized_keys"), "# mine, without a line end", 0600);
 	assert_int_equal(yett_key_ensure(directory, &created, &error), 0);
 	assert_int_equal(lines_of(path_of("authorized_keys"), enrolled, sizeof enrolled), 2);
 	assert_int_equal(strncmp(enrolled, "# mine, without a line end\ned25519 ", 35), 0);
 }
 
-static void a_key_is_not_made_where_it_could_not_be_enrolled(void **state)
+TEST_WITH(a_key_is_not_made_where_it_could_not_be_enrolled, make_directory, remove_directory)
 {
 	struct yett_error error = {0};
 	bool created = false;
 
-	(void)state;
 	write_file(path_of("authorized_keys"), "", 0666);
 	assert_int_equal(yett_key_ensure(directory, &created, &error), YETT_E_SECURITY_VIOLATION);
 	assert_int_not_equal(access(path_of("id_ed25519"), F_OK), 0);
@@ -245,7 +235,7 @@ static int sign_elsewhere(const uint8_t *message, size_t length,
 	return *(int *)data;
 }
 
-static void a_signer_elsewhere_is_asked_and_may_refuse(void **state)
+TEST_WITH(a_signer_elsewhere_is_asked_and_may_refuse, make_directory, remove_directory)
 {
 	const uint8_t key[YETT_KEY_SIZE] = {7};
 	uint8_t signature[YETT_SIGNATURE_SIZE];
@@ -253,7 +243,6 @@ static void a_signer_elsewhere_is_asked_and_may_refuse(void **state)
 	struct yett_error error = {0};
 	int answer = 0;
 
-	(void)state;
 	assert_int_equal(yett_signer_new(key, sign_elsewhere, &answer, &signer, &error), 0);
 	assert_memory_equal(yett_signer_public_key(signer), key, sizeof key);
 	assert_int_equal(signer_sign(signer, (const uint8_t *)"abc", 3, signature, &error), 0);
@@ -264,21 +253,4 @@ static void a_signer_elsewhere_is_asked_and_may_refuse(void **state)
 	yett_signer_free(signer);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_directory, remove_directory)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_made_key_signs_and_its_files_have_the_right_modes),
-		TEST(a_key_is_never_overwritten),
-		TEST(a_key_that_others_can_reach_is_refused),
-		TEST(what_is_no_key_file_is_refused),
-		TEST(a_public_key_is_read_strictly_and_its_comment_is_made_harmless),
-		TEST(a_first_key_is_enrolled_and_a_second_call_changes_nothing),
-		TEST(a_first_key_is_added_after_the_keys_that_are_there),
-		TEST(a_key_is_not_made_where_it_could_not_be_enrolled),
-		TEST(a_signer_elsewhere_is_asked_and_may_refuse),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

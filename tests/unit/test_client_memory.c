@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What memory_free() frees: run with valgrind or a sanitizer, this says that nothing is lost or
  * freed twice. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/memory.h"
+#include "tests/support/testing.h"
 
-static void what_belongs_to_a_block_goes_with_it(void **state)
+TEST(what_belongs_to_a_block_goes_with_it)
 {
 	const char *const texts[] = {"one", "two", "three"};
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		char *block = memory_new(10);
 		char **list = memory_add_list(block, texts, 3),
@@ -32,12 +26,11 @@ static void what_belongs_to_a_block_goes_with_it(void **state)
 	memory_free(NULL);
 }
 
-static void a_block_is_kept_when_its_owner_goes(void **state)
+TEST(a_block_is_kept_when_its_owner_goes)
 {
 	struct list *list = memory_new(sizeof *list), *other = memory_new(sizeof *other);
 	char *kept;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		char *item = memory_new(8);
 
@@ -56,11 +49,10 @@ static void a_block_is_kept_when_its_owner_goes(void **state)
 	memory_free(kept);
 }
 
-static void a_block_keeps_its_bytes_when_it_grows(void **state)
+TEST(a_block_keeps_its_bytes_when_it_grows)
 {
 	char *block = memory_resize(NULL, 4);
 
-	(void)state;
 	memcpy(block, "abc", 4);
 	block = memory_resize(block, 1 << 20);
 	assert_string_equal(block, "abc");
@@ -68,22 +60,11 @@ static void a_block_keeps_its_bytes_when_it_grows(void **state)
 }
 
 /* Nobody looks at what came of each of the calls that fill a status in before the last. */
-static void what_has_no_owner_is_not_made(void **state)
+TEST(what_has_no_owner_is_not_made)
 {
-	(void)state;
 	assert_null(memory_add(NULL, 1));
 	assert_null(memory_add_text(NULL, "text"));
 	assert_null(memory_add_list(NULL, NULL, 0));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_belongs_to_a_block_goes_with_it),
-		cmocka_unit_test(a_block_is_kept_when_its_owner_goes),
-		cmocka_unit_test(a_block_keeps_its_bytes_when_it_grows),
-		cmocka_unit_test(what_has_no_owner_is_not_made),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of names: what is read of the administrator's and of the user's, and what is none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #undef YETT_SETTINGS_DIRECTORY
 #define YETT_SETTINGS_DIRECTORY "etc" /* below a directory of the test's own */
 #include "base/name_list.c"           /* NOLINT: with another place of the administrator's */
 #include "libclient/guard.h"
+#include "tests/support/testing.h"
 #include "workspace/yett-workspace.h"
 
 static int begin(void **state)
@@ -55,11 +50,10 @@ static void write_list(const char *text)
 	write_to("etc/hide.d/own", text);
 }
 
-static void a_line_is_a_name_a_comment_or_nothing(void **state)
+TEST_WITH(a_line_is_a_name_a_comment_or_nothing, begin, finish)
 {
 	_cleanup_(memory_freep) const char *const *names = NULL;
 
-	(void)state;
 	write_list("# keys\n\n .env \t\r\n*.key\n./a b\n   # and no more\nlast");
 	assert_int_equal(yett_hide_list("own", &names, NULL), 0);
 	assert_string_equal(names[0], ".env");
@@ -69,11 +63,10 @@ static void a_line_is_a_name_a_comment_or_nothing(void **state)
 	assert_null(names[4]);
 }
 
-static void where_there_is_no_list_it_is_empty(void **state)
+TEST_WITH(where_there_is_no_list_it_is_empty, begin, finish)
 {
 	static const char *const profiles[] = {"other", "../hide.d/own", ""};
 
-	(void)state;
 	write_list("x\n");
 	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
 		_cleanup_(memory_freep) const char *const *names = NULL;
@@ -94,11 +87,10 @@ static void expect_refused(const char *message)
 		fail_msg("%s: %s", message, error.message);
 }
 
-static void what_is_no_name_or_no_list_is_an_error(void **state)
+TEST_WITH(what_is_no_name_or_no_list_is_an_error, begin, finish)
 {
 	static const char *const lines[] = {"/etc", "../x", "a//b", "."};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		write_list(".env\n");
 		write_list(lines[i]);
@@ -112,12 +104,11 @@ static void what_is_no_name_or_no_list_is_an_error(void **state)
 	expect_refused("etc/hide.d/own is not a file");
 }
 
-static void more_than_1024_names_are_refused(void **state)
+TEST_WITH(more_than_1024_names_are_refused, begin, finish)
 {
 	const char *const *names = NULL;
 	char text[NAME_LIST_MAX * 2 + 3] = "";
 
-	(void)state;
 	for (size_t i = 0; i < NAME_LIST_MAX; i++)
 		(void)memcpy(text + i * 2, "x\n", 3);
 	write_list(text);
@@ -130,7 +121,7 @@ static void more_than_1024_names_are_refused(void **state)
 	expect_refused("etc/hide.d/own: more than 1024 names");
 }
 
-static void what_is_protected_is_as_yett_apply_knows_it(void **state)
+TEST_WITH(what_is_protected_is_as_yett_apply_knows_it, begin, finish)
 {
 	static const char *const names[] = {"Makefile", "*.key", "secret*", ".config/own/x/y*",
 	                                    "...a"};
@@ -139,7 +130,6 @@ static void what_is_protected_is_as_yett_apply_knows_it(void **state)
 	                                   "*",   "a b",  "\xc3\xa9", "a/b/c/d/e", "a\x01"};
 	_cleanup_(memory_freep) const char *const *found = NULL;
 
-	(void)state;
 	write_to("etc/protect", "# own\nMakefile\n*.key\nsecret*\n.config/own/x/y*\n...a\n");
 	assert_int_equal(yett_protect_list(&found, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -157,7 +147,7 @@ static void what_is_protected_is_as_yett_apply_knows_it(void **state)
 }
 
 /* Only the list of read-only paths takes a line that begins with "./". */
-static void lists_of_guarded_paths_hold_paths(void **state)
+TEST_WITH(lists_of_guarded_paths_hold_paths, begin, finish)
 {
 	static const struct {
 		const char *line;
@@ -171,7 +161,6 @@ static void lists_of_guarded_paths_hold_paths(void **state)
 		{"././a", false, false},      {"a\x01", false, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		for (int is_guard = 0; is_guard < 2; is_guard++) {
 			_cleanup_(memory_freep) const char *const *hidden = NULL,
@@ -193,19 +182,4 @@ static void lists_of_guarded_paths_hold_paths(void **state)
 		}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_line_is_a_name_a_comment_or_nothing, begin,
-	                                        finish),
-		cmocka_unit_test_setup_teardown(where_there_is_no_list_it_is_empty, begin, finish),
-		cmocka_unit_test_setup_teardown(what_is_no_name_or_no_list_is_an_error, begin,
-	                                        finish),
-		cmocka_unit_test_setup_teardown(what_is_protected_is_as_yett_apply_knows_it, begin,
-	                                        finish),
-		cmocka_unit_test_setup_teardown(lists_of_guarded_paths_hold_paths, begin, finish),
-		cmocka_unit_test_setup_teardown(more_than_1024_names_are_refused, begin, finish),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structs of options of other versions of the library: what is too short, too long, or has no size.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "libclient/options.h"
+#include "tests/support/testing.h"
 
 static const struct sized_kind *const kinds[] = {
 	&options_connect, &options_share,  &options_tmpfs, &options_sandbox,
@@ -24,9 +20,8 @@ static unsigned char *make(const struct sized_kind *kind, size_t size, size_t mo
 	return bytes;
 }
 
-static void a_struct_without_a_size_is_named(void **state)
+TEST(a_struct_without_a_size_is_named)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		const size_t sizes[] = {0, 4097, SIZE_MAX};
 
@@ -45,9 +40,8 @@ static void a_struct_without_a_size_is_named(void **state)
 	}
 }
 
-static void a_struct_shorter_than_its_first_version_is_refused(void **state)
+TEST(a_struct_shorter_than_its_first_version_is_refused)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		unsigned char *bytes = make(kinds[i], kinds[i]->first - 1, 0),
 			      *taken = malloc(kinds[i]->size);
@@ -62,9 +56,8 @@ static void a_struct_shorter_than_its_first_version_is_refused(void **state)
 	}
 }
 
-static void a_longer_struct_is_taken_unless_something_unknown_is_set(void **state)
+TEST(a_longer_struct_is_taken_unless_something_unknown_is_set)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		unsigned char *bytes = make(kinds[i], kinds[i]->size + 24, 24),
 			      *taken = malloc(kinds[i]->size);
@@ -84,7 +77,7 @@ static void a_longer_struct_is_taken_unless_something_unknown_is_set(void **stat
 }
 
 /* As a library of later reads a program of today: what the program does not have is zero. */
-static void what_a_shorter_struct_does_not_have_is_zero(void **state)
+TEST(what_a_shorter_struct_does_not_have_is_zero)
 {
 	const struct sized_kind later = {"yett_tmpfs", sizeof(struct yett_tmpfs) + 16,
 	                                 sizeof(struct yett_tmpfs)};
@@ -92,7 +85,6 @@ static void what_a_shorter_struct_does_not_have_is_zero(void **state)
 	unsigned char taken[sizeof tmpfs + 16];
 	struct yett_error error = {0};
 
-	(void)state;
 	memset(taken, 0xff, sizeof taken);
 	assert_int_equal(sized_take(&later, &tmpfs, taken, &error), 0);
 	assert_memory_equal(taken, &tmpfs, sizeof tmpfs);
@@ -104,7 +96,7 @@ static void what_a_shorter_struct_does_not_have_is_zero(void **state)
 		assert_int_equal(taken[i], 0);
 }
 
-static void elements_of_an_array_lie_as_far_apart_as_the_first_says(void **state)
+TEST(elements_of_an_array_lie_as_far_apart_as_the_first_says)
 {
 	struct {
 		struct yett_tmpfs known;
@@ -115,7 +107,6 @@ static void elements_of_an_array_lie_as_far_apart_as_the_first_says(void **state
 	struct yett_tmpfs taken;
 	struct yett_error error = {0};
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		array[i].known.size = sizeof array[0];
 	for (size_t i = 0; i < 3; i++) {
@@ -131,15 +122,4 @@ static void elements_of_an_array_lie_as_far_apart_as_the_first_says(void **state
 	assert_non_null(strstr(error.message, "element 2"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_struct_without_a_size_is_named),
-		cmocka_unit_test(a_struct_shorter_than_its_first_version_is_refused),
-		cmocka_unit_test(a_longer_struct_is_taken_unless_something_unknown_is_set),
-		cmocka_unit_test(what_a_shorter_struct_does_not_have_is_zero),
-		cmocka_unit_test(elements_of_an_array_lie_as_far_apart_as_the_first_says),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -4,9 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,19 +11,19 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-
-#include <cmocka.h>
 #include <sodium.h>
 
+#include "tests/support/testing.h"
 #include "tests/support/waiting.h"
 #include "base/net_rule.h"
 #include "protocol/codec.h"
 #include "tests/unit/client_peer.h"
 #include "workspace/yett-workspace.h"
 
-static void a_helper_of_another_version_is_refused(void **state)
+#define WITH_PEER(test) TEST_OF(test, struct peer *peer, peer_make, peer_free)
+
+WITH_PEER(a_helper_of_another_version_is_refused)
 {
-	struct peer *peer = *state;
 	int fd = peer_pair(peer);
 
 	say_hello(peer, 2, 9);
@@ -34,27 +31,24 @@ static void a_helper_of_another_version_is_refused(void **state)
 	assert_int_equal(peer->error.reason, YETT_R_VERSION);
 }
 
-static void a_helper_that_says_nothing_is_given_up(void **state)
+WITH_PEER(a_helper_that_says_nothing_is_given_up)
 {
-	struct peer *peer = *state;
 	int fd = peer_pair(peer);
 
 	assert_int_equal(peer_take(peer, fd), YETT_E_TIMEOUT);
 	assert_true(yett_error_retryable(&peer->error));
 }
 
-static void a_helper_that_hangs_up_is_unavailable(void **state)
+WITH_PEER(a_helper_that_hangs_up_is_unavailable)
 {
-	struct peer *peer = *state;
 	int fd = peer_pair(peer);
 
 	peer->helper = fd_close(peer->helper);
 	assert_int_equal(peer_take(peer, fd), YETT_E_HELPER_UNAVAILABLE);
 }
 
-static void garbage_for_a_hello_is_a_breach_of_protocol(void **state)
+WITH_PEER(garbage_for_a_hello_is_a_breach_of_protocol)
 {
-	struct peer *peer = *state;
 	int fd = peer_pair(peer);
 
 	assert_int_equal(send(peer->helper, "GET / HTTP/1.0\r\n\r\n....", 22, 0), 22);
@@ -62,9 +56,8 @@ static void garbage_for_a_hello_is_a_breach_of_protocol(void **state)
 	assert_int_equal(peer->error.reason, YETT_R_MAGIC);
 }
 
-static void another_message_for_a_hello_is_a_breach_of_protocol(void **state)
+WITH_PEER(another_message_for_a_hello_is_a_breach_of_protocol)
 {
-	struct peer *peer = *state;
 	int fd = peer_pair(peer);
 
 	say_ended(peer, 0, ENDED_CLOSED);
@@ -72,9 +65,8 @@ static void another_message_for_a_hello_is_a_breach_of_protocol(void **state)
 	assert_int_equal(peer->error.reason, YETT_R_KIND);
 }
 
-static void a_refusal_for_a_hello_is_handed_on(void **state)
+WITH_PEER(a_refusal_for_a_hello_is_handed_on)
 {
-	struct peer *peer = *state;
 	int fd = peer_pair(peer);
 
 	say_error(peer, peer->helper, 0, YETT_E_RESOURCE_LIMIT, "too many connections");
@@ -83,9 +75,8 @@ static void a_refusal_for_a_hello_is_handed_on(void **state)
 	assert_string_equal(peer->error.detail, "too many connections");
 }
 
-static void a_hello_with_descriptors_is_a_breach_of_protocol(void **state)
+WITH_PEER(a_hello_with_descriptors_is_a_breach_of_protocol)
 {
-	struct peer *peer = *state;
 	struct message_hello *hello = &prepare(peer, MESSAGE_HELLO)->body.hello;
 	int fd = peer_pair(peer), probe[2];
 	char byte;
@@ -101,13 +92,12 @@ static void a_hello_with_descriptors_is_a_breach_of_protocol(void **state)
 	fd_close(probe[0]);
 }
 
-static void a_service_that_is_not_root_is_refused(void **state)
+WITH_PEER(a_service_that_is_not_root_is_refused)
 {
 	char directory[] = "/tmp/yett-peer-XXXXXX";
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct yett_connect_options options = {
 		.size = sizeof options, .start = YETT_START_SERVICE, .timeout_ms = SHORT_MS};
-	struct peer *peer = *state;
 	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	assert_non_null(mkdtemp(directory));
@@ -149,9 +139,8 @@ static int take_from(struct peer *peer, uid_t maker, uid_t own, enum yett_start 
 	return r;
 }
 
-static void the_helper_is_root_s_or_one_s_own_and_nobody_else_s(void **state)
+WITH_PEER(the_helper_is_root_s_or_one_s_own_and_nobody_else_s)
 {
-	struct peer *peer = *state;
 	const uid_t alice = 12345, bob = 12346, own = getuid();
 
 	assert_int_equal(take_from(peer, own, own, YETT_START_PERSONAL), 0);
@@ -176,9 +165,8 @@ static void the_helper_is_root_s_or_one_s_own_and_nobody_else_s(void **state)
 
 /* --- asking for a sandbox --- */
 
-static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void **state)
+WITH_PEER(a_request_is_signed_over_the_challenge_and_carries_its_shares)
 {
-	struct peer *peer = *state;
 	const struct yett_share shares[] = {SHARE(.path = "/etc/passwd", .target = "/p"),
 	                                    SHARE(.path = "/usr", .flags = YETT_SHARE_WRITABLE)};
 	const struct yett_tmpfs tmpfs[] = {
@@ -225,10 +213,8 @@ static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void *
 	free(text);
 }
 
-static void a_refusal_leaves_the_connection_usable(void **state)
+WITH_PEER(a_refusal_leaves_the_connection_usable)
 {
-	struct peer *peer = *state;
-
 	peer_connect(peer);
 	say_error(peer, peer->helper, 1, YETT_E_PERMISSION_DENIED, "yett.conf:7");
 	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
@@ -239,7 +225,7 @@ static void a_refusal_leaves_the_connection_usable(void **state)
 	                 0);
 }
 
-static void what_cannot_be_asked_is_refused_before_it_is_sent(void **state)
+WITH_PEER(what_cannot_be_asked_is_refused_before_it_is_sent)
 {
 	static struct yett_share many[126];
 	static struct yett_tmpfs tmpfs[33];
@@ -256,7 +242,6 @@ static void what_cannot_be_asked_is_refused_before_it_is_sent(void **state)
 		SANDBOX(.hostname = "a b"),
 		SANDBOX(.pids = UINT64_MAX),
 	};
-	struct peer *peer = *state;
 
 	peer_connect(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
@@ -270,8 +255,7 @@ static void what_cannot_be_asked_is_refused_before_it_is_sent(void **state)
 	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 }
 
-static void
-rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_its_place(void **state)
+WITH_PEER(rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_its_place)
 {
 	static const char *const allow[] = {"*.Example.org:443", "db.example.org:1-2@10.1.0.0/16"};
 	static const char *const deny[] = {"10.0.0.0/8"}, *const bad[] = {"a.org", "a..b"},
@@ -298,7 +282,6 @@ rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_its_place(vo
 	const struct yett_sandbox_options right =
 		SANDBOX(.network = YETT_NETWORK_OPEN, .allow = allow, .allow_count = 2,
 	                .deny = deny, .deny_count = 1);
-	struct peer *peer = *state;
 	const struct message_create *create = &peer->message.body.create;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -335,7 +318,7 @@ rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_its_place(vo
 	assert_int_equal(create->rules[2].kind, NET_RULE_ADDRESS);
 }
 
-static void a_share_has_one_source(void **state)
+TEST_WITH(a_share_has_one_source, peer_make, peer_free)
 {
 	static const struct {
 		struct yett_share share;
@@ -399,7 +382,7 @@ static void a_share_has_one_source(void **state)
 }
 
 /* Which no command has to be told, as `yett run` tells its own. */
-static void commands_start_in_the_first_directory_that_is_shared(void **state)
+WITH_PEER(commands_start_in_the_first_directory_that_is_shared)
 {
 	static const struct yett_share shares[] = {SHARE(.path = "/etc/passwd", .target = "/p"),
 	                                           SHARE(.path = "/usr", .target = "/work"),
@@ -416,7 +399,6 @@ static void commands_start_in_the_first_directory_that_is_shared(void **state)
 		{SANDBOX(.directory = "/tmp"), "/tmp"},
 		{SANDBOX(.profile = NULL), NULL},
 	};
-	struct peer *peer = *state;
 
 	peer_connect(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -484,9 +466,8 @@ static void end_creation(struct creation *creation)
 	yett_sandbox_close(creation->sandbox);
 }
 
-static void nobody_waits_behind_the_create_of_another_thread(void **state)
+WITH_PEER(nobody_waits_behind_the_create_of_another_thread)
 {
-	struct peer *peer = *state;
 	struct creation slow, fast;
 
 	peer_create(peer);
@@ -505,9 +486,8 @@ static void nobody_waits_behind_the_create_of_another_thread(void **state)
 	assert_int_equal(peer->connection->has_waiter, false);
 }
 
-static void who_waits_is_told_when_the_connection_ends(void **state)
+WITH_PEER(who_waits_is_told_when_the_connection_ends)
 {
-	struct peer *peer = *state;
 	struct creation one, other;
 
 	peer_create(peer);
@@ -523,12 +503,11 @@ static void who_waits_is_told_when_the_connection_ends(void **state)
 
 /* --- giving a sandbox up --- */
 
-static void a_create_that_was_begun_is_over_when_the_answer_is_there(void **state)
+WITH_PEER(a_create_that_was_begun_is_over_when_the_answer_is_there)
 {
 	struct yett_share share = SHARE(.target = "/x", .flags = YETT_SHARE_FD);
 	const struct yett_sandbox_options options = SANDBOX(.shares = &share, .shares_count = 1);
 	struct yett_operation *operation;
-	struct peer *peer = *state;
 
 	peer_connect(peer);
 	peer->connection->timeout_ms = waiting_deadline_ms();
@@ -578,8 +557,8 @@ static size_t count_works(bool complete)
 }
 
 /* Also where nobody waits for the answer. */
-static void
-a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing(void **state)
+TEST_WITH(a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing, peer_make,
+          peer_free)
 {
 	const struct message_create *create = &((struct peer *)*state)->message.body.create;
 	char folder[] = "/tmp/yett-test-XXXXXX", source[64];
@@ -632,7 +611,7 @@ a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing(v
 }
 
 /* Only changes in memory need no store, and so no library for stores. */
-static void without_a_workspace_changes_are_kept_in_memory_only(void **state)
+TEST_WITH(without_a_workspace_changes_are_kept_in_memory_only, peer_make, peer_free)
 {
 	const struct message_create *create = &((struct peer *)*state)->message.body.create;
 	char source[] = "/tmp/yett-test-XXXXXX";
@@ -674,10 +653,9 @@ static void without_a_workspace_changes_are_kept_in_memory_only(void **state)
 	assert_int_equal(rmdir(source), 0);
 }
 
-static void a_create_that_was_begun_says_why_it_failed(void **state)
+WITH_PEER(a_create_that_was_begun_says_why_it_failed)
 {
 	struct yett_operation *refused, *late, *left;
-	struct peer *peer = *state;
 
 	peer_connect(peer);
 	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &refused, &peer->error),
@@ -702,11 +680,10 @@ static void a_create_that_was_begun_says_why_it_failed(void **state)
 	yett_operation_free(NULL);
 }
 
-static void a_sandbox_that_nobody_waits_for_any_more_ends(void **state)
+WITH_PEER(a_sandbox_that_nobody_waits_for_any_more_ends)
 {
 	struct pollfd closed = {.events = POLLIN};
 	struct yett_operation *operation;
-	struct peer *peer = *state;
 	char byte;
 
 	peer_connect(peer);
@@ -720,9 +697,8 @@ static void a_sandbox_that_nobody_waits_for_any_more_ends(void **state)
 	assert_int_equal(recv(peer->init, &byte, 1, MSG_DONTWAIT), 0);
 }
 
-static void closing_a_handle_asks_and_waits_for_nothing(void **state)
+WITH_PEER(closing_a_handle_asks_and_waits_for_nothing)
 {
-	struct peer *peer = *state;
 	char byte;
 
 	peer_create(peer);
@@ -734,10 +710,8 @@ static void closing_a_handle_asks_and_waits_for_nothing(void **state)
 	yett_sandbox_close(NULL);
 }
 
-static void closing_a_handle_that_was_attached_lets_go_of_the_sandbox(void **state)
+WITH_PEER(closing_a_handle_that_was_attached_lets_go_of_the_sandbox)
 {
-	struct peer *peer = *state;
-
 	peer_connect(peer);
 	say_created(peer, 1);
 	assert_int_equal(yett_sandbox_attach(peer->connection, "box", &peer->sandbox, &peer->error),
@@ -754,11 +728,10 @@ static void closing_a_handle_that_was_attached_lets_go_of_the_sandbox(void **sta
 	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error), 0);
 }
 
-static void a_sandbox_that_was_ended_still_has_its_handle(void **state)
+WITH_PEER(a_sandbox_that_was_ended_still_has_its_handle)
 {
 	static const char *const argv[] = {"x", NULL};
 	const struct yett_command_options options = COMMAND(.argv = argv);
-	struct peer *peer = *state;
 	struct yett_command *command;
 
 	peer_create(peer);
@@ -772,10 +745,8 @@ static void a_sandbox_that_was_ended_still_has_its_handle(void **state)
 	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), 0);
 }
 
-static void an_answer_to_no_request_ends_the_connection(void **state)
+WITH_PEER(an_answer_to_no_request_ends_the_connection)
 {
-	struct peer *peer = *state;
-
 	peer_connect(peer);
 	say_created(peer, 5);
 	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
@@ -785,9 +756,8 @@ static void an_answer_to_no_request_ends_the_connection(void **state)
 	                 YETT_E_PROTOCOL);
 }
 
-static void a_late_answer_is_dropped_and_its_descriptor_closed(void **state)
+WITH_PEER(a_late_answer_is_dropped_and_its_descriptor_closed)
 {
-	struct peer *peer = *state;
 	char byte;
 	int first;
 
@@ -803,9 +773,8 @@ static void a_late_answer_is_dropped_and_its_descriptor_closed(void **state)
 	fd_close(first);
 }
 
-static void a_descriptor_that_is_no_channel_is_refused(void **state)
+WITH_PEER(a_descriptor_that_is_no_channel_is_refused)
 {
-	struct peer *peer = *state;
 	int directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	peer_connect(peer);
@@ -815,9 +784,8 @@ static void a_descriptor_that_is_no_channel_is_refused(void **state)
 	                 YETT_E_PROTOCOL);
 }
 
-static void a_plan_is_read_only_from_sealed_memory(void **state)
+WITH_PEER(a_plan_is_read_only_from_sealed_memory)
 {
-	struct peer *peer = *state;
 	int fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	char *text = NULL;
 
@@ -848,9 +816,8 @@ static void a_plan_is_read_only_from_sealed_memory(void **state)
 	fd_close(fd);
 }
 
-static void a_sandbox_where_a_plan_was_asked_is_a_breach_of_protocol(void **state)
+WITH_PEER(a_sandbox_where_a_plan_was_asked_is_a_breach_of_protocol)
 {
-	struct peer *peer = *state;
 	char *text = NULL;
 
 	peer_connect(peer);
@@ -892,7 +859,7 @@ static int list_bytes(struct peer *peer, uint64_t sequence, const void *bytes, s
 	return r;
 }
 
-static void a_list_is_believed_only_if_every_part_of_it_is_right(void **state)
+TEST_WITH(a_list_is_believed_only_if_every_part_of_it_is_right, peer_make, peer_free)
 {
 	struct peer *peer = *state;
 	struct message_sandbox *body = &prepare(peer, MESSAGE_SANDBOX)->body.sandbox;
@@ -930,7 +897,7 @@ static void a_list_is_believed_only_if_every_part_of_it_is_right(void **state)
 	assert_int_equal(list_bytes(peer, sequence, bytes, length), 0);
 }
 
-static void a_sandbox_that_is_paused_is_asked_for_nothing(void **state)
+TEST_WITH(a_sandbox_that_is_paused_is_asked_for_nothing, peer_make, peer_free)
 {
 	static const char *const argv[] = {"true", NULL};
 	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
@@ -956,10 +923,8 @@ static void a_sandbox_that_is_paused_is_asked_for_nothing(void **state)
 	yett_command_free(command);
 }
 
-static void a_helper_that_dies_takes_its_sandboxes_with_it(void **state)
+WITH_PEER(a_helper_that_dies_takes_its_sandboxes_with_it)
 {
-	struct peer *peer = *state;
-
 	peer_create(peer);
 	assert_int_equal(yett_sandbox_ended(peer->sandbox), YETT_ENDED_NOT);
 	peer->helper = fd_close(peer->helper);
@@ -968,9 +933,8 @@ static void a_helper_that_dies_takes_its_sandboxes_with_it(void **state)
 	assert_int_equal(yett_sandbox_ended(peer->sandbox), YETT_ENDED_HELPER);
 }
 
-static void destroying_closes_the_channel_and_waits_for_the_end(void **state)
+WITH_PEER(destroying_closes_the_channel_and_waits_for_the_end)
 {
-	struct peer *peer = *state;
 	char byte;
 
 	peer_create(peer);
@@ -981,10 +945,8 @@ static void destroying_closes_the_channel_and_waits_for_the_end(void **state)
 	assert_int_equal(recv(peer->init, &byte, 1, 0), 0);
 }
 
-static void destroying_does_not_wait_for_ever(void **state)
+WITH_PEER(destroying_does_not_wait_for_ever)
 {
-	struct peer *peer = *state;
-
 	peer_create(peer);
 	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), YETT_E_TIMEOUT);
 	yett_sandbox_close(peer->sandbox);
@@ -994,10 +956,8 @@ static void destroying_does_not_wait_for_ever(void **state)
 	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error), 0);
 }
 
-static void a_sandbox_outlives_its_closed_connection_as_a_handle(void **state)
+WITH_PEER(a_sandbox_outlives_its_closed_connection_as_a_handle)
 {
-	struct peer *peer = *state;
-
 	peer_create(peer);
 	yett_connection_close(peer->connection);
 	peer->connection = NULL;
@@ -1046,9 +1006,8 @@ static struct yett_events *follow(struct peer *peer, uint64_t sequence, uint64_t
 	return events;
 }
 
-static void what_a_reader_lost_is_told_by_the_numbers(void **state)
+WITH_PEER(what_a_reader_lost_is_told_by_the_numbers)
 {
-	struct peer *peer = *state;
 	struct yett_events *events;
 	uint64_t seen[3];
 	int fd;
@@ -1076,7 +1035,7 @@ static void what_a_reader_lost_is_told_by_the_numbers(void **state)
 	yett_events_free(events);
 }
 
-static void events_that_cannot_be_are_a_breach(void **state)
+WITH_PEER(events_that_cannot_be_are_a_breach)
 {
 	static const struct {
 		uint64_t number;
@@ -1088,7 +1047,6 @@ static void events_that_cannot_be_are_a_breach(void **state)
 		{{9, EVENT_FOLLOWED}, {3, EVENT_STARTED}},
 		{{1, EVENT_FOLLOWED}, {2, EVENT_ENDED}, {3, EVENT_STARTED}},
 	};
-	struct peer *peer = *state;
 	struct yett_events *events;
 	uint64_t seen[3];
 	int fd;
@@ -1105,50 +1063,4 @@ static void events_that_cannot_be_are_a_breach(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, peer_make, peer_free)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_helper_of_another_version_is_refused),
-		TEST(a_helper_that_says_nothing_is_given_up),
-		TEST(a_helper_that_hangs_up_is_unavailable),
-		TEST(garbage_for_a_hello_is_a_breach_of_protocol),
-		TEST(another_message_for_a_hello_is_a_breach_of_protocol),
-		TEST(a_refusal_for_a_hello_is_handed_on),
-		TEST(a_hello_with_descriptors_is_a_breach_of_protocol),
-		TEST(a_service_that_is_not_root_is_refused),
-		TEST(the_helper_is_root_s_or_one_s_own_and_nobody_else_s),
-		TEST(a_request_is_signed_over_the_challenge_and_carries_its_shares),
-		TEST(rules_go_as_numbers_and_names_and_what_is_wrong_with_one_is_told_by_its_place),
-		TEST(a_share_has_one_source),
-		TEST(nobody_waits_behind_the_create_of_another_thread),
-		TEST(who_waits_is_told_when_the_connection_ends),
-		TEST(a_create_that_was_begun_is_over_when_the_answer_is_there),
-		TEST(a_store_is_kept_with_its_sandbox_and_goes_with_a_request_that_comes_to_nothing),
-		TEST(without_a_workspace_changes_are_kept_in_memory_only),
-		TEST(a_create_that_was_begun_says_why_it_failed),
-		TEST(a_sandbox_that_nobody_waits_for_any_more_ends),
-		TEST(closing_a_handle_asks_and_waits_for_nothing),
-		TEST(closing_a_handle_that_was_attached_lets_go_of_the_sandbox),
-		TEST(a_sandbox_that_was_ended_still_has_its_handle),
-		TEST(commands_start_in_the_first_directory_that_is_shared),
-		TEST(a_refusal_leaves_the_connection_usable),
-		TEST(what_cannot_be_asked_is_refused_before_it_is_sent),
-		TEST(an_answer_to_no_request_ends_the_connection),
-		TEST(a_late_answer_is_dropped_and_its_descriptor_closed),
-		TEST(a_descriptor_that_is_no_channel_is_refused),
-		TEST(a_plan_is_read_only_from_sealed_memory),
-		TEST(a_sandbox_where_a_plan_was_asked_is_a_breach_of_protocol),
-		TEST(a_list_is_believed_only_if_every_part_of_it_is_right),
-		TEST(what_a_reader_lost_is_told_by_the_numbers),
-		TEST(events_that_cannot_be_are_a_breach),
-		TEST(a_sandbox_that_is_paused_is_asked_for_nothing),
-		TEST(a_helper_that_dies_takes_its_sandboxes_with_it),
-		TEST(destroying_closes_the_channel_and_waits_for_the_end),
-		TEST(destroying_does_not_wait_for_ever),
-		TEST(a_sandbox_outlives_its_closed_connection_as_a_handle),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the library asks an init about commands by their ids, against one played here. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
+#include "tests/support/testing.h"
 #include "tests/unit/client_peer.h"
 
 /* An answer to the query of this sequence, of one command with a kept output of so many bytes. */
@@ -39,9 +35,10 @@ static int memory(int seals)
 	return fd;
 }
 
-static void an_output_is_taken_from_memory_that_cannot_shrink(void **state)
+#define WITH_PEER(test) TEST_OF(test, struct peer *peer, peer_make, peer_free)
+
+WITH_PEER(an_output_is_taken_from_memory_that_cannot_shrink)
 {
-	struct peer *peer = *state;
 	struct yett_captured *kept = NULL;
 	int sealed = memory(F_SEAL_SHRINK), open_one = memory(F_SEAL_GROW),
 	    file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -67,7 +64,7 @@ static void an_output_is_taken_from_memory_that_cannot_shrink(void **state)
 	fd_close(file);
 }
 
-static void an_answer_about_what_was_not_asked_breaks_the_protocol(void **state)
+TEST_WITH(an_answer_about_what_was_not_asked_breaks_the_protocol, peer_make, peer_free)
 {
 	struct peer *peer = *state;
 	int fds[2] = {memory(F_SEAL_SHRINK), memory(F_SEAL_SHRINK)};
@@ -122,9 +119,8 @@ static void an_answer_about_what_was_not_asked_breaks_the_protocol(void **state)
 	fd_close(fds[1]);
 }
 
-static void a_command_that_was_attached_to_ends_with_the_answer(void **state)
+WITH_PEER(a_command_that_was_attached_to_ends_with_the_answer)
 {
-	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	const struct yett_result *result = NULL;
 
@@ -170,9 +166,8 @@ static void say_running(struct peer *peer, uint64_t sequence, uint64_t length, c
 	say(peer, peer->init, sequence, fds, count);
 }
 
-static void who_follows_asks_for_what_is_not_told_yet(void **state)
+WITH_PEER(who_follows_asks_for_what_is_not_told_yet)
 {
-	struct peer *peer = *state;
 	int fd = memory(F_SEAL_SHRINK);
 	struct heard heard = {0};
 	const struct yett_follow_options options = {
@@ -207,7 +202,7 @@ static void who_follows_asks_for_what_is_not_told_yet(void **state)
 	fd_close(fd);
 }
 
-static void who_is_followed_may_not_lie(void **state)
+TEST_WITH(who_is_followed_may_not_lie, peer_make, peer_free)
 {
 	struct peer *peer = *state;
 	int sealed = memory(F_SEAL_SHRINK), open_one = memory(F_SEAL_GROW);
@@ -245,9 +240,8 @@ static void who_is_followed_may_not_lie(void **state)
 	fd_close(open_one);
 }
 
-static void an_input_is_a_pipe_to_write_to(void **state)
+WITH_PEER(an_input_is_a_pipe_to_write_to)
 {
-	struct peer *peer = *state;
 	int ends[2], socket[2], fd = -1, file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	assert_return_code(pipe2(ends, O_CLOEXEC), errno);
@@ -276,9 +270,8 @@ static void an_input_is_a_pipe_to_write_to(void **state)
 	fd_close(file);
 }
 
-static void metadata_are_told_again(void **state)
+WITH_PEER(metadata_are_told_again)
 {
-	struct peer *peer = *state;
 	struct yett_command_status *status = NULL;
 	struct message_command *reported;
 
@@ -300,19 +293,4 @@ static void metadata_are_told_again(void **state)
 	yett_free(status);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, peer_make, peer_free)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_output_is_taken_from_memory_that_cannot_shrink),
-		TEST(an_answer_about_what_was_not_asked_breaks_the_protocol),
-		TEST(a_command_that_was_attached_to_ends_with_the_answer),
-		TEST(who_follows_asks_for_what_is_not_told_yet),
-		TEST(who_is_followed_may_not_lie),
-		TEST(an_input_is_a_pipe_to_write_to),
-		TEST(metadata_are_told_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -4,18 +4,14 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
 #include "libclient/pair.h"
 #include "libclient/relay.h"
+#include "tests/support/testing.h"
 #include "tests/unit/client_peer.h"
 
 #ifndef SO_PASSPIDFD
@@ -63,9 +59,10 @@ static void say_connected(struct peer *p, uint64_t sequence, int fd)
 	(void)close(fd);
 }
 
-static void a_port_is_connected_to(void **state)
+#define WITH_PEER(test) TEST_OF(test, struct peer *p, peer_make, peer_free)
+
+WITH_PEER(a_port_is_connected_to)
 {
-	struct peer *p = *state;
 	uint16_t port;
 	int listener = listening(&port), fd = -1;
 
@@ -81,9 +78,8 @@ static void a_port_is_connected_to(void **state)
 	(void)close(listener);
 }
 
-static void where_nobody_listens_the_other_loopback_is_tried(void **state)
+WITH_PEER(where_nobody_listens_the_other_loopback_is_tried)
 {
-	struct peer *p = *state;
 	uint16_t port;
 	int listener = listening(&port), fd = -1;
 
@@ -130,9 +126,8 @@ static int strange(int i)
 	}
 }
 
-static void what_is_no_connection_is_refused(void **state)
+WITH_PEER(what_is_no_connection_is_refused)
 {
-	struct peer *p = *state;
 	int fd = -1, i = 0;
 
 	peer_create(p);
@@ -145,9 +140,8 @@ static void what_is_no_connection_is_refused(void **state)
 	assert_int_equal(fd, -1);
 }
 
-static void an_answer_without_a_descriptor_is_a_violation(void **state)
+WITH_PEER(an_answer_without_a_descriptor_is_a_violation)
 {
-	struct peer *p = *state;
 	int fd = -1;
 
 	peer_create(p);
@@ -156,7 +150,7 @@ static void an_answer_without_a_descriptor_is_a_violation(void **state)
 	assert_int_equal(yett_socket_connect(p->sandbox, 80, &fd, &p->error), YETT_E_PROTOCOL);
 }
 
-static void what_cannot_be_published_is_refused_before_anybody_is_asked(void **state)
+WITH_PEER(what_cannot_be_published_is_refused_before_anybody_is_asked)
 {
 	static const struct {
 		const char *address;
@@ -167,7 +161,6 @@ static void what_cannot_be_published_is_refused_before_anybody_is_asked(void **s
 	             {NULL, 80, 80, "port 80 is privileged"},
 	             {NULL, 1023, 80, "port 1023 is privileged"},
 	             {NULL, 8080, 0, "0 is no port"}};
-	struct peer *p = *state;
 	struct yett_relay *relay;
 
 	peer_create(p);
@@ -181,9 +174,8 @@ static void what_cannot_be_published_is_refused_before_anybody_is_asked(void **s
 	yett_relay_close(relay);
 }
 
-static void the_helper_is_asked_and_its_refusal_counts(void **state)
+WITH_PEER(the_helper_is_asked_and_its_refusal_counts)
 {
-	struct peer *p = *state;
 	struct yett_relay *relay;
 	uint16_t port = 0;
 
@@ -235,12 +227,11 @@ static void free_ends(struct ends *e)
 	(void)close(e->outer[1]);
 }
 
-static void the_end_of_one_way_leaves_the_other(void **state)
+TEST(the_end_of_one_way_leaves_the_other)
 {
 	struct ends e = make_ends();
 	char bytes[8];
 
-	(void)state;
 	assert_int_equal(send(e.outer[0], "ask", 3, 0), 3);
 	assert_int_equal(shutdown(e.outer[0], SHUT_WR), 0);
 	assert_int_equal(pair_move(&e.pair, 0, buffer), 0);
@@ -256,13 +247,12 @@ static void the_end_of_one_way_leaves_the_other(void **state)
 	free_ends(&e);
 }
 
-static void who_does_not_read_is_not_read_for(void **state)
+TEST(who_does_not_read_is_not_read_for)
 {
 	struct ends e = make_ends();
 	size_t sent = 0, got = 0;
 	ssize_t n;
 
-	(void)state;
 	for (int i = 0; i < 1000 && !e.pair.lanes[0].held; i++) {
 		n = send(e.outer[0], buffer, sizeof buffer, 0);
 		sent += n > 0 ? (size_t)n : 0;
@@ -282,12 +272,11 @@ static void who_does_not_read_is_not_read_for(void **state)
 	free_ends(&e);
 }
 
-static void one_that_takes_no_more_is_heard_to_its_end(void **state)
+TEST(one_that_takes_no_more_is_heard_to_its_end)
 {
 	struct ends e = make_ends();
 	char bytes[8];
 
-	(void)state;
 	assert_int_equal(send(e.outer[1], "answer", 6, 0), 6);
 	(void)close(e.outer[1]);
 	e.outer[1] = -1;
@@ -300,7 +289,7 @@ static void one_that_takes_no_more_is_heard_to_its_end(void **state)
 	free_ends(&e);
 }
 
-static void descriptors_are_not_relayed(void **state)
+TEST(descriptors_are_not_relayed)
 {
 	struct ends e = make_ends();
 	union {
@@ -315,7 +304,6 @@ static void descriptors_are_not_relayed(void **state)
 	                        .msg_controllen = sizeof control.bytes};
 	int pipes[2];
 
-	(void)state;
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
 	memcpy(CMSG_DATA(&control.head), &pipes[1], sizeof pipes[1]);
 	assert_int_equal(sendmsg(e.outer[0], &header, 0), 1);
@@ -329,12 +317,11 @@ static void descriptors_are_not_relayed(void **state)
 
 /* Somebody inside who has the socket, too, can have the kernel say who sent it: by a descriptor
  * with each message. */
-static void descriptors_of_processes_are_not_kept(void **state)
+TEST(descriptors_of_processes_are_not_kept)
 {
 	struct ends e = make_ends();
 	const int on = 1;
 
-	(void)state;
 	if (setsockopt(e.pair.sockets[0], SOL_SOCKET, SO_PASSPIDFD, &on, sizeof on) < 0)
 		skip(); /* before Linux 6.5 */
 	assert_int_equal(send(e.outer[0], "x", 1, 0), 1);
@@ -342,27 +329,4 @@ static void descriptors_of_processes_are_not_kept(void **state)
 	free_ends(&e);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_port_is_connected_to, peer_make, peer_free),
-		cmocka_unit_test_setup_teardown(where_nobody_listens_the_other_loopback_is_tried,
-	                                        peer_make, peer_free),
-		cmocka_unit_test_setup_teardown(what_is_no_connection_is_refused, peer_make,
-	                                        peer_free),
-		cmocka_unit_test_setup_teardown(an_answer_without_a_descriptor_is_a_violation,
-	                                        peer_make, peer_free),
-		cmocka_unit_test_setup_teardown(
-			what_cannot_be_published_is_refused_before_anybody_is_asked, peer_make,
-			peer_free),
-		cmocka_unit_test_setup_teardown(the_helper_is_asked_and_its_refusal_counts,
-	                                        peer_make, peer_free),
-		cmocka_unit_test(the_end_of_one_way_leaves_the_other),
-		cmocka_unit_test(who_does_not_read_is_not_read_for),
-		cmocka_unit_test(one_that_takes_no_more_is_heard_to_its_end),
-		cmocka_unit_test(descriptors_are_not_relayed),
-		cmocka_unit_test(descriptors_of_processes_are_not_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

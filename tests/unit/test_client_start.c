@@ -2,19 +2,15 @@
 /* Which helper the library would execute, and how. */
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "libclient/workspace.h"
 #include "libclient/yett.h"
+#include "tests/support/testing.h"
 
 static char directory[64], helper[128], record[128];
 
@@ -52,19 +48,17 @@ static int helper_path(const char *path, struct yett_error *error)
 	return yett_helper_path(path, out, sizeof out, error);
 }
 
-static void a_helper_that_only_its_owner_can_change_is_accepted(void **state)
+TEST_WITH(a_helper_that_only_its_owner_can_change_is_accepted, make_helper, remove_helper)
 {
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(helper_path(helper, &error), 0);
 }
 
-static void a_helper_that_others_could_have_changed_is_refused(void **state)
+TEST_WITH(a_helper_that_others_could_have_changed_is_refused, make_helper, remove_helper)
 {
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(chmod(helper, 0775), 0);
 	assert_int_equal(helper_path(helper, &error), YETT_E_SECURITY_VIOLATION);
 	assert_int_equal(chmod(helper, 0757), 0);
@@ -84,22 +78,20 @@ static void a_helper_that_others_could_have_changed_is_refused(void **state)
 	assert_int_equal(helper_path(helper, &error), YETT_E_SECURITY_VIOLATION);
 }
 
-static void what_is_no_helper_is_refused(void **state)
+TEST_WITH(what_is_no_helper_is_refused, make_helper, remove_helper)
 {
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(helper_path("yett-helper", &error), YETT_E_INVALID_REQUEST);
 	assert_int_equal(helper_path(directory, &error), YETT_E_SECURITY_VIOLATION);
 	assert_int_equal(helper_path("/nonexistent/yett-helper", &error), YETT_E_NOT_FOUND);
 }
 
-static void a_link_is_followed_to_what_is_checked(void **state)
+TEST_WITH(a_link_is_followed_to_what_is_checked, make_helper, remove_helper)
 {
 	struct yett_error error = {0};
 	char link[160], out[PATH_MAX];
 
-	(void)state;
 	(void)snprintf(link, sizeof link, "%s/link", directory);
 	assert_int_equal(symlink(helper, link), 0);
 	assert_int_equal(yett_helper_path(link, out, sizeof out, &error), 0);
@@ -107,12 +99,11 @@ static void a_link_is_followed_to_what_is_checked(void **state)
 	assert_int_equal(unlink(link), 0);
 }
 
-static void the_environment_names_a_helper_and_an_option_wins_over_it(void **state)
+TEST_WITH(the_environment_names_a_helper_and_an_option_wins_over_it, make_helper, remove_helper)
 {
 	struct yett_error error = {0};
 	char out[PATH_MAX];
 
-	(void)state;
 	assert_int_equal(setenv("YETT_HELPER", helper, 1), 0);
 	assert_int_equal(yett_helper_path(NULL, out, sizeof out, &error), 0);
 	assert_string_equal(out, helper);
@@ -121,7 +112,7 @@ static void the_environment_names_a_helper_and_an_option_wins_over_it(void **sta
 	assert_int_equal(unsetenv("YETT_HELPER"), 0);
 }
 
-static void flags_that_are_not_known_are_refused(void **state)
+TEST_WITH(flags_that_are_not_known_are_refused, make_helper, remove_helper)
 {
 	const struct yett_connect_options options = {.size = sizeof options,
 	                                             .start = YETT_START_PERSONAL,
@@ -130,13 +121,12 @@ static void flags_that_are_not_known_are_refused(void **state)
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(yett_connect(&options, &connection, &error), YETT_E_UNSUPPORTED);
 	assert_null(connection);
 }
 
 /* Its table lacks functions that this libyett would call. */
-static void a_workspace_library_that_is_too_old_is_refused(void **state)
+TEST_WITH(a_workspace_library_that_is_too_old_is_refused, make_helper, remove_helper)
 {
 	const struct yett_workspace old = {.size = sizeof old - sizeof(void *)};
 	const struct yett_connect_options options = {.size = sizeof options,
@@ -146,13 +136,12 @@ static void a_workspace_library_that_is_too_old_is_refused(void **state)
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(yett_connect(&options, &connection, &error), YETT_E_UNSUPPORTED);
 	assert_non_null(strstr(error.message, "libyett-workspace"));
 	assert_int_equal(access(record, F_OK), -1);
 }
 
-static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **state)
+TEST_WITH(a_helper_gets_one_socket_and_an_environment_from_nothing, make_helper, remove_helper)
 {
 	const char *const more[] = {"--policy", "/a policy", NULL};
 	const struct yett_connect_options options = {.size = sizeof options,
@@ -164,7 +153,6 @@ static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **stat
 	char text[4096];
 	FILE *file;
 
-	(void)state;
 	assert_int_equal(setenv("YETT_SECRET", "1", 1), 0);
 	assert_int_equal(setenv("HOME", "/elsewhere", 1), 0);
 	/* it says nothing, so this fails, but only after it ran */
@@ -181,20 +169,19 @@ static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **stat
 	assert_null(strstr(text, "\n5\n"));
 }
 
-static void a_helper_without_the_bit_is_not_started_as_one_that_has_it(void **state)
+TEST_WITH(a_helper_without_the_bit_is_not_started_as_one_that_has_it, make_helper, remove_helper)
 {
 	const struct yett_connect_options options = {
 		.size = sizeof options, .start = YETT_START_SETUID, .helper_path = helper};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(yett_connect(&options, &connection, &error), YETT_E_HELPER_UNAVAILABLE);
 	assert_non_null(strstr(error.message, "is no set-user-id program of root's"));
 	assert_int_equal(access(record, F_OK), -1);
 }
 
-static void both_ways_are_named_when_neither_is_there(void **state)
+TEST_WITH(both_ways_are_named_when_neither_is_there, make_helper, remove_helper)
 {
 	struct yett_connect_options options = {.size = sizeof options,
 	                                       .start = YETT_START_SERVICE,
@@ -202,7 +189,6 @@ static void both_ways_are_named_when_neither_is_there(void **state)
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(yett_connect(&options, &connection, &error), YETT_E_HELPER_UNAVAILABLE);
 	assert_non_null(strstr(error.message, "/nonexistent/socket"));
 	options.start = YETT_START_ANY;
@@ -210,22 +196,4 @@ static void both_ways_are_named_when_neither_is_there(void **state)
 	assert_non_null(strstr(error.message, "/nonexistent/socket"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_helper, remove_helper)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_helper_that_only_its_owner_can_change_is_accepted),
-		TEST(a_helper_that_others_could_have_changed_is_refused),
-		TEST(what_is_no_helper_is_refused),
-		TEST(a_link_is_followed_to_what_is_checked),
-		TEST(the_environment_names_a_helper_and_an_option_wins_over_it),
-		TEST(flags_that_are_not_known_are_refused),
-		TEST(a_workspace_library_that_is_too_old_is_refused),
-		TEST(a_helper_gets_one_socket_and_an_environment_from_nothing),
-		TEST(a_helper_without_the_bit_is_not_started_as_one_that_has_it),
-		TEST(both_ways_are_named_when_neither_is_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

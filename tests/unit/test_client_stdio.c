@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a command may hold as its streams. */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,11 +12,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/fd.h"
 #include "libclient/yett.h"
 #include "tests/support/sockets.h"
+#include "tests/support/testing.h"
 
 static void accepted(int fd)
 {
@@ -38,12 +34,11 @@ static void refused(int fd, const char *why)
 	fd_close(fd);
 }
 
-static void pipes_sockets_files_and_dev_null_are_accepted(void **state)
+TEST(pipes_sockets_files_and_dev_null_are_accepted)
 {
 	char name[] = "/tmp/yett-stdio-XXXXXX";
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	accepted(ends[0]);
 	accepted(ends[1]);
@@ -59,27 +54,24 @@ static void pipes_sockets_files_and_dev_null_are_accepted(void **state)
 	accepted(open("/dev/null", O_RDWR));
 }
 
-static void sockets_that_reach_others_are_refused(void **state)
+TEST(sockets_that_reach_others_are_refused)
 {
-	(void)state;
 	for (size_t i = 0; i < SOCKETS_REACHING; i++)
 		refused(sockets_reaching_open(i), "socket that has no peer, or can reach others");
 }
 
-static void directories_and_paths_are_refused(void **state)
+TEST(directories_and_paths_are_refused)
 {
-	(void)state;
 	refused(open("/", O_RDONLY | O_DIRECTORY), "directory");
 	refused(open("/", O_PATH | O_DIRECTORY), "path");
 	refused(open("/etc/passwd", O_PATH), "path");
 	refused(open("/dev/null", O_PATH), "path");
 }
 
-static void terminals_and_devices_are_refused(void **state)
+TEST(terminals_and_devices_are_refused)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY);
 
-	(void)state;
 	assert_true(master >= 0);
 	assert_int_equal(grantpt(master), 0);
 	assert_int_equal(unlockpt(master), 0);
@@ -89,20 +81,18 @@ static void terminals_and_devices_are_refused(void **state)
 	refused(open("/dev/full", O_RDONLY), "device");
 }
 
-static void files_of_the_kernel_are_refused(void **state)
+TEST(files_of_the_kernel_are_refused)
 {
-	(void)state;
 	refused(open("/proc/self/mem", O_RDONLY), "pseudo");
 	refused(open("/proc/self/environ", O_RDONLY), "pseudo");
 	refused(open("/proc/self/ns/mnt", O_RDONLY), "pseudo");
 	refused(open("/sys/kernel/uevent_seqnum", O_RDONLY), "pseudo");
 }
 
-static void kernel_objects_without_a_file_are_refused(void **state)
+TEST(kernel_objects_without_a_file_are_refused)
 {
 	sigset_t none;
 
-	(void)state;
 	(void)sigemptyset(&none);
 	refused(epoll_create1(0), "neither");
 	refused(eventfd(0, 0), "neither");
@@ -110,24 +100,10 @@ static void kernel_objects_without_a_file_are_refused(void **state)
 	refused(signalfd(-1, &none, 0), "neither");
 }
 
-static void a_closed_descriptor_is_refused_as_such(void **state)
+TEST(a_closed_descriptor_is_refused_as_such)
 {
-	(void)state;
 	assert_int_equal(yett_stdio_check(-1, NULL), YETT_E_INVALID_REQUEST);
 	assert_int_equal(yett_stdio_check(1000000, NULL), YETT_E_INVALID_REQUEST);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pipes_sockets_files_and_dev_null_are_accepted),
-		cmocka_unit_test(sockets_that_reach_others_are_refused),
-		cmocka_unit_test(directories_and_paths_are_refused),
-		cmocka_unit_test(terminals_and_devices_are_refused),
-		cmocka_unit_test(files_of_the_kernel_are_refused),
-		cmocka_unit_test(kernel_objects_without_a_file_are_refused),
-		cmocka_unit_test(a_closed_descriptor_is_refused_as_such),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

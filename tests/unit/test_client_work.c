@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores: which names a glob is of, and texts of "info". */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/fd.h"
 #include "base/lines.h"
+#include "tests/support/testing.h"
 #include "workspace/store/work.h"
 #include "workspace/store/work_glob.h"
 
@@ -22,7 +17,7 @@ static bool matches(const char *glob, const char *path)
 	return work_globs_match(&globs, path);
 }
 
-static void a_glob_is_of_what_gitignore_says(void **state)
+TEST(a_glob_is_of_what_gitignore_says)
 {
 	static const struct {
 		const char *glob, *path;
@@ -67,7 +62,7 @@ static void a_glob_is_of_what_gitignore_says(void **state)
 	(void)state;
 }
 
-static void many_stars_take_no_time_that_grows_without_bound(void **state)
+TEST(many_stars_take_no_time_that_grows_without_bound)
 {
 	char path[2048] = "";
 
@@ -77,7 +72,7 @@ static void many_stars_take_no_time_that_grows_without_bound(void **state)
 	(void)state;
 }
 
-static void names_are_found_among_many(void **state)
+TEST(names_are_found_among_many)
 {
 	_cleanup_(work_globs_free) struct work_globs globs;
 	const char *const texts[] = {"zz", "*.c", "b", "./a", "m/n", "a\\?", "y", NULL};
@@ -94,7 +89,7 @@ static void names_are_found_among_many(void **state)
 	(void)state;
 }
 
-static void what_leads_elsewhere_is_no_glob(void **state)
+TEST(what_leads_elsewhere_is_no_glob)
 {
 	static const char *const rows[] = {"",     "/",     "/etc", ".",   "..", "a/..",
 	                                   "../a", "a/./b", "a//b", "a//", "./", "././a"};
@@ -111,7 +106,7 @@ static void what_leads_elsewhere_is_no_glob(void **state)
 	(void)state;
 }
 
-static void a_text_is_read_as_it_was_written(void **state)
+TEST(a_text_is_read_as_it_was_written)
 {
 	static const char *const rows[] = {
 		"/plain", "/a b", "/ b%s%%", " ", "%", "/new\nline\t\x01\xff", "/\xc3\xa9"};
@@ -132,7 +127,7 @@ static void a_text_is_read_as_it_was_written(void **state)
 	(void)state;
 }
 
-static void a_text_that_we_do_not_write_is_refused(void **state)
+TEST(a_text_that_we_do_not_write_is_refused)
 {
 	static const char *const rows[] = {"%", "%2", "%zz", "%00", "a%2G", "%%"};
 
@@ -145,16 +140,4 @@ static void a_text_that_we_do_not_write_is_refused(void **state)
 	(void)state;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_glob_is_of_what_gitignore_says),
-		cmocka_unit_test(many_stars_take_no_time_that_grows_without_bound),
-		cmocka_unit_test(names_are_found_among_many),
-		cmocka_unit_test(what_leads_elsewhere_is_no_glob),
-		cmocka_unit_test(a_text_is_read_as_it_was_written),
-		cmocka_unit_test(a_text_that_we_do_not_write_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

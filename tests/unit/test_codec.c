@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The codec against structs and bytes that no honest peer would make. The vectors say the rest. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
@@ -12,6 +7,7 @@
 #include "base/error_text.h"
 #include "protocol/explain.h"
 #include "protocol/schema.h"
+#include "tests/support/testing.h"
 
 static struct message message, decoded;
 static uint8_t buffer[MESSAGE_PACKET_MAX];
@@ -57,12 +53,11 @@ static void assert_not_encoded(enum yett_reason reason, const char *field)
 	assert_string_equal(error.detail, field);
 }
 
-static void what_is_encoded_is_decoded_to_the_same_values(void **state)
+TEST(what_is_encoded_is_decoded_to_the_same_values)
 {
 	const struct message_create *create = make_create(), *again = &decoded.body.create;
 	size_t length;
 
-	(void)state;
 	assert_int_equal(message_encode(&message, buffer, sizeof buffer, &length), 0);
 	memset(&decoded, 0xff, sizeof decoded);
 	assert_int_equal(message_decode(MESSAGE_CREATE, buffer, length, &decoded, NULL), 0);
@@ -86,12 +81,11 @@ static void what_is_encoded_is_decoded_to_the_same_values(void **state)
 	assert_int_equal(message_compare(&decoded, buffer, length), 0);
 }
 
-static void a_struct_that_differs_in_one_value_is_not_the_body(void **state)
+TEST(a_struct_that_differs_in_one_value_is_not_the_body)
 {
 	struct message_create *create = make_create();
 	size_t length;
 
-	(void)state;
 	assert_int_equal(message_encode(&message, buffer, sizeof buffer, &length), 0);
 	create->shares[1].mode = SHARE_RW;
 	assert_int_equal(message_compare(&message, buffer, length), -EBADMSG);
@@ -108,9 +102,8 @@ static void a_struct_that_differs_in_one_value_is_not_the_body(void **state)
 	assert_int_equal(message_compare(&message, buffer, length + 1), -EBADMSG);
 }
 
-static void a_count_beyond_the_list_is_not_followed(void **state)
+TEST(a_count_beyond_the_list_is_not_followed)
 {
-	(void)state;
 	make_create()->shares_count = MESSAGE_SHARES_MAX + 1;
 	assert_not_encoded(YETT_R_TOO_LONG, "shares");
 	make_create()->shares_count = UINT32_MAX;
@@ -119,7 +112,7 @@ static void a_count_beyond_the_list_is_not_followed(void **state)
 	assert_not_encoded(YETT_R_TOO_LONG, "tmpfs");
 }
 
-static void a_text_outside_the_arena_is_not_followed(void **state)
+TEST(a_text_outside_the_arena_is_not_followed)
 {
 	static const struct text outside[] = {
 		{.offset = UINT32_MAX, .length = 1},
@@ -130,7 +123,6 @@ static void a_text_outside_the_arena_is_not_followed(void **state)
 		{.offset = 4000, .length = 5},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(outside); i++) {
 		make_create()->shares[1].target = outside[i];
 		assert_null(message_text(&message, outside[i]));
@@ -143,11 +135,10 @@ static void a_text_outside_the_arena_is_not_followed(void **state)
 	assert_string_equal(message_text(&message, (struct text){.offset = UINT32_MAX}), "");
 }
 
-static void a_text_that_does_not_end_where_it_says_is_refused(void **state)
+TEST(a_text_that_does_not_end_where_it_says_is_refused)
 {
 	struct message_create *create = make_create();
 
-	(void)state;
 	create->profile.length--;
 	assert_null(message_text(&message, create->profile));
 	assert_not_encoded(YETT_R_RANGE, "profile");
@@ -156,9 +147,8 @@ static void a_text_that_does_not_end_where_it_says_is_refused(void **state)
 	assert_not_encoded(YETT_R_EMBEDDED_NUL, "profile");
 }
 
-static void a_text_must_have_its_form_in_a_struct_too(void **state)
+TEST(a_text_must_have_its_form_in_a_struct_too)
 {
-	(void)state;
 	message.arena[make_create()->profile.offset] = '/';
 	assert_not_encoded(YETT_R_RANGE, "profile");
 	message.arena[make_create()->shares[0].target.offset] = (char)0xff;
@@ -167,11 +157,10 @@ static void a_text_must_have_its_form_in_a_struct_too(void **state)
 	assert_not_encoded(YETT_R_TOO_SHORT, "profile");
 }
 
-static void numbers_and_bools_of_a_struct_are_checked(void **state)
+TEST(numbers_and_bools_of_a_struct_are_checked)
 {
 	uint8_t two = 2;
 
-	(void)state;
 	make_create()->shares[2].mode = SHARE_STORE + 1;
 	assert_not_encoded(YETT_R_RANGE, "shares[2].mode");
 	make_create()->limits.memory_bytes = UINT64_MAX;
@@ -187,11 +176,10 @@ static void numbers_and_bools_of_a_struct_are_checked(void **state)
 	assert_not_encoded(YETT_R_RESERVED, "limits_hit");
 }
 
-static void a_message_larger_than_the_buffer_is_not_written_beyond_it(void **state)
+TEST(a_message_larger_than_the_buffer_is_not_written_beyond_it)
 {
 	size_t length;
 
-	(void)state;
 	make_create();
 	assert_int_equal(message_encode(&message, buffer, sizeof buffer, &length), 0);
 	for (size_t size = 0; size < length; size++) {
@@ -204,12 +192,11 @@ static void a_message_larger_than_the_buffer_is_not_written_beyond_it(void **sta
 	}
 }
 
-static void a_message_larger_than_a_packet_is_explained(void **state)
+TEST(a_message_larger_than_a_packet_is_explained)
 {
 	struct yett_error error;
 	char large[4001];
 
-	(void)state;
 	memset(large, 'x', sizeof large - 1);
 	large[sizeof large - 1] = '\0';
 	memset(&message, 0, sizeof message);
@@ -222,12 +209,11 @@ static void a_message_larger_than_a_packet_is_explained(void **state)
 	assert_string_equal(error.detail, "argv[16]");
 }
 
-static void the_longest_lists_of_a_message_decode(void **state)
+TEST(the_longest_lists_of_a_message_decode)
 {
 	struct message_exec *exec = &message.body.exec;
 	size_t length;
 
-	(void)state;
 	memset(&message, 0, sizeof message);
 	message.kind = MESSAGE_EXEC;
 	exec->argv_count = MESSAGE_ARGV_MAX;
@@ -244,13 +230,12 @@ static void the_longest_lists_of_a_message_decode(void **state)
 	                    "NAME=value");
 }
 
-static void texts_that_fill_the_arena_are_kept_whole(void **state)
+TEST(texts_that_fill_the_arena_are_kept_whole)
 {
 	struct text text;
 	char kilobyte[1025];
 	unsigned added = 0;
 
-	(void)state;
 	memset(kilobyte, 'k', sizeof kilobyte - 1);
 	kilobyte[sizeof kilobyte - 1] = '\0';
 	memset(&message, 0, sizeof message);
@@ -266,7 +251,7 @@ static void texts_that_fill_the_arena_are_kept_whole(void **state)
 	assert_int_equal(message_add_text(&message, "", &text), 0);
 }
 
-static void decoding_with_given_memory_needs_enough_of_it(void **state)
+TEST(decoding_with_given_memory_needs_enough_of_it)
 {
 	struct message_token tokens[64];
 	struct message_scratch scratch = {.tokens = tokens, .capacity = ARRAY_SIZE(tokens)};
@@ -274,7 +259,6 @@ static void decoding_with_given_memory_needs_enough_of_it(void **state)
 	struct yett_error error;
 	size_t length;
 
-	(void)state;
 	assert_int_equal(
 		message_decode_with(&scratch, MESSAGE_ENDED, ended, sizeof ended, &decoded, &error),
 		0);
@@ -285,35 +269,32 @@ static void decoding_with_given_memory_needs_enough_of_it(void **state)
 		-EINVAL);
 }
 
-static void a_key_of_hostile_bytes_is_shown_as_question_marks(void **state)
+TEST(a_key_of_hostile_bytes_is_shown_as_question_marks)
 {
 	const uint8_t body[] = "\x81\xa6\n\x1b[2J\xff";
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(message_decode(MESSAGE_ENDED, body, sizeof body, &decoded, &error),
 	                 YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_UNKNOWN_FIELD);
 	assert_string_equal(error.detail, "??[2J?");
 }
 
-static void a_refusal_says_what_is_allowed(void **state)
+TEST(a_refusal_says_what_is_allowed)
 {
 	const uint8_t body[] = "\x81\xa6reason\x09";
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(message_decode(MESSAGE_ENDED, body, sizeof body - 1, &decoded, &error),
 	                 YETT_E_PROTOCOL);
 	assert_string_equal(error.message, "a value is outside its range (0 to 7)");
 	assert_string_equal(error.detail, "reason");
 }
 
-static void an_unknown_kind_is_refused(void **state)
+TEST(an_unknown_kind_is_refused)
 {
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(message_decode(0, (const uint8_t *)"\x80", 1, &decoded, &error),
 	                 YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_KIND);
@@ -322,12 +303,11 @@ static void an_unknown_kind_is_refused(void **state)
 	assert_int_equal(message_body_size(MESSAGE_CREATE), sizeof(struct message_create));
 }
 
-static void a_body_larger_than_a_packet_is_refused(void **state)
+TEST(a_body_larger_than_a_packet_is_refused)
 {
 	_cleanup_free_ uint8_t *large = calloc(1, MESSAGE_PACKET_MAX + 1);
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_non_null(large);
 	assert_int_equal(
 		message_decode(MESSAGE_CREATE, large, MESSAGE_PACKET_MAX + 1, &decoded, &error),
@@ -344,12 +324,11 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed;
 }
 
-static void a_changed_body_is_refused_or_means_just_what_it_says(void **state)
+TEST(a_changed_body_is_refused_or_means_just_what_it_says)
 {
 	uint32_t seed = 20240229;
 	size_t length, accepted = 0;
 
-	(void)state;
 	make_create();
 	assert_int_equal(message_encode(&message, buffer, sizeof buffer, &length), 0);
 	for (unsigned i = 0; i < 200000; i++) {
@@ -368,12 +347,11 @@ static void a_changed_body_is_refused_or_means_just_what_it_says(void **state)
 	assert_true(accepted > 0);
 }
 
-static void a_changed_struct_is_refused_or_decodes_to_what_was_encoded(void **state)
+TEST(a_changed_struct_is_refused_or_decodes_to_what_was_encoded)
 {
 	uint32_t seed = 19840101;
 	size_t length, accepted = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		uint8_t *bytes = (uint8_t *)make_create();
 
@@ -389,28 +367,4 @@ static void a_changed_struct_is_refused_or_decodes_to_what_was_encoded(void **st
 	assert_true(accepted > 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_encoded_is_decoded_to_the_same_values),
-		cmocka_unit_test(a_struct_that_differs_in_one_value_is_not_the_body),
-		cmocka_unit_test(a_count_beyond_the_list_is_not_followed),
-		cmocka_unit_test(a_text_outside_the_arena_is_not_followed),
-		cmocka_unit_test(a_text_that_does_not_end_where_it_says_is_refused),
-		cmocka_unit_test(a_text_must_have_its_form_in_a_struct_too),
-		cmocka_unit_test(numbers_and_bools_of_a_struct_are_checked),
-		cmocka_unit_test(a_message_larger_than_the_buffer_is_not_written_beyond_it),
-		cmocka_unit_test(a_message_larger_than_a_packet_is_explained),
-		cmocka_unit_test(the_longest_lists_of_a_message_decode),
-		cmocka_unit_test(texts_that_fill_the_arena_are_kept_whole),
-		cmocka_unit_test(decoding_with_given_memory_needs_enough_of_it),
-		cmocka_unit_test(a_key_of_hostile_bytes_is_shown_as_question_marks),
-		cmocka_unit_test(a_refusal_says_what_is_allowed),
-		cmocka_unit_test(an_unknown_kind_is_refused),
-		cmocka_unit_test(a_body_larger_than_a_packet_is_refused),
-		cmocka_unit_test(a_changed_body_is_refused_or_means_just_what_it_says),
-		cmocka_unit_test(a_changed_struct_is_refused_or_decodes_to_what_was_encoded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dates of UTC, read strictly and written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <time.h>
 
 #include "base/date.h"
+#include "tests/support/testing.h"
 
-static void what_is_a_date_is_read(void **state)
+TEST(what_is_a_date_is_read)
 {
 	static const struct {
 		const char *text;
@@ -28,7 +24,6 @@ static void what_is_a_date_is_read(void **state)
 	};
 	char text[DATE_TEXT_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t seconds = 1;
 
@@ -38,9 +33,8 @@ static void what_is_a_date_is_read(void **state)
 	}
 }
 
-static void every_day_of_a_century_is_what_the_c_library_says(void **state)
+TEST(every_day_of_a_century_is_what_the_c_library_says)
 {
-	(void)state;
 	for (time_t at = 0; at < (time_t)100 * 366 * 86400; at += 86400 - 7) {
 		char text[DATE_TEXT_SIZE], wanted[DATE_TEXT_SIZE];
 		uint64_t seconds;
@@ -55,7 +49,7 @@ static void every_day_of_a_century_is_what_the_c_library_says(void **state)
 	}
 }
 
-static void what_is_no_date_is_refused(void **state)
+TEST(what_is_no_date_is_refused)
 {
 	static const char *const texts[] = {"",
 	                                    "2026",
@@ -86,19 +80,9 @@ static void what_is_no_date_is_refused(void **state)
 	                                    "never"};
 	uint64_t seconds = 77;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(date_parse(texts[i], &seconds), -EINVAL);
 	assert_int_equal(seconds, 77);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_a_date_is_read),
-		cmocka_unit_test(every_day_of_a_century_is_what_the_c_library_says),
-		cmocka_unit_test(what_is_no_date_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

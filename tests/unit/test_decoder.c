@@ -6,11 +6,6 @@
  * Works as root and as an ordinary user; what only root can see or have is checked as root, and
  * said if it is not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -25,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "tests/support/testing.h"
 #include "tests/support/waiting.h"
 #include "programs/decide/decider/plan_add.h"
 #include "base/kernel.h"
@@ -96,14 +92,13 @@ static size_t make_body(uint8_t body[1024])
 	return length;
 }
 
-static void a_body_is_decoded_to_what_was_encoded(void **state)
+TEST(a_body_is_decoded_to_what_was_encoded)
 {
 	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 	uint8_t body[1024];
 	size_t length = make_body(body);
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++) {
 		assert_int_equal(run(&decoder, MESSAGE_CREATE, body, length, &error), 0);
 		assert_int_equal(message_compare(&message, body, length), 0);
@@ -112,14 +107,13 @@ static void a_body_is_decoded_to_what_was_encoded(void **state)
 	}
 }
 
-static void a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded(void **state)
+TEST(a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded)
 {
 	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 	uint8_t body[1024];
 	size_t length = make_body(body);
 
-	(void)state;
 	assert_int_equal(run(&decoder, MESSAGE_CREATE, "\x80", 1, &error), YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_MISSING_FIELD);
 	assert_string_equal(error.detail, "profile");
@@ -128,13 +122,12 @@ static void a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded(vo
 	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, length, &error), 0);
 }
 
-static void a_body_of_the_largest_size_is_answered(void **state)
+TEST(a_body_of_the_largest_size_is_answered)
 {
 	_cleanup_(end) struct decoder decoder = start_real();
 	_cleanup_free_ uint8_t *body = malloc(DECODER_INPUT_MAX + 1);
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_non_null(body);
 	memset(body, 0x91, DECODER_INPUT_MAX + 1);
 	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX, &error),
@@ -178,7 +171,7 @@ static void fill_plan(struct plan *plan)
 		plan->env_count = 1;
 }
 
-static void a_plan_is_printed_and_what_comes_after_it_is_decoded(void **state)
+TEST(a_plan_is_printed_and_what_comes_after_it_is_decoded)
 {
 	_cleanup_(end) struct decoder decoder = start_real();
 	_cleanup_free_ struct plan *plan = calloc(1, sizeof *plan), *full = calloc(1, sizeof *full);
@@ -186,7 +179,6 @@ static void a_plan_is_printed_and_what_comes_after_it_is_decoded(void **state)
 	uint8_t body[1024];
 	size_t length = make_body(body);
 
-	(void)state;
 	strcpy(plan->id, "00112233445566ff");
 	assert_int_equal(plan_add_text(plan, "default", &plan->profile_name), 0);
 	plan_add_step(plan, PLAN_TEMPLATE)->from = plan->profile_name;
@@ -199,7 +191,7 @@ static void a_plan_is_printed_and_what_comes_after_it_is_decoded(void **state)
 	}
 }
 
-static void what_is_no_plan_ends_the_decoder(void **state)
+TEST(what_is_no_plan_ends_the_decoder)
 {
 	_cleanup_(end) struct decoder decoder = start_real();
 	struct plan *plan = calloc(1, sizeof *plan);
@@ -209,7 +201,6 @@ static void what_is_no_plan_ends_the_decoder(void **state)
 	struct yett_error error = {0};
 	int memfd = -1;
 
-	(void)state;
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	assert_int_equal(program_ask(&decoder.program, parts, ARRAY_SIZE(parts)), 0);
 	assert_true(kernel_wait_end(decoder.program.pid, waiting_deadline_ms()));
@@ -219,12 +210,11 @@ static void what_is_no_plan_ends_the_decoder(void **state)
 	free(plan);
 }
 
-static void a_killed_decoder_is_an_error_and_is_not_asked_again(void **state)
+TEST(a_killed_decoder_is_an_error_and_is_not_asked_again)
 {
 	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	assert_int_equal(kill(decoder.program.pid, SIGKILL), 0);
 	assert_int_equal(run_nothing(&decoder, &error), -EPIPE);
@@ -232,13 +222,12 @@ static void a_killed_decoder_is_an_error_and_is_not_asked_again(void **state)
 	assert_int_equal(run_nothing(&decoder, &error), -EPIPE);
 }
 
-static void a_hung_decoder_is_given_up_on_at_the_deadline(void **state)
+TEST(a_hung_decoder_is_given_up_on_at_the_deadline)
 {
 	_cleanup_(end) struct decoder decoder = start_real();
 	struct decoder_task task = {.kind = MESSAGE_CREATE, .bytes = "", .timeout_ms = 50};
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	assert_int_equal(kill(decoder.program.pid, SIGSTOP), 0);
 	assert_int_equal(decoder_run(&decoder, &task, &message, &error), -ETIMEDOUT);
@@ -247,12 +236,11 @@ static void a_hung_decoder_is_given_up_on_at_the_deadline(void **state)
 	assert_int_equal(decoder_run(&decoder, &task, &message, &error), -EPIPE);
 }
 
-static void a_failed_stage_is_named(void **state)
+TEST(a_failed_stage_is_named)
 {
 	struct decoder decoder;
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(decoder_start(getenv("YETT_LIBEXEC"), 0, empty_dir, &decoder), 0);
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), -EPIPE);
 	assert_string_equal(error.detail, "failed reading its arguments");
@@ -268,11 +256,10 @@ static void a_failed_stage_is_named(void **state)
 	end(&decoder);
 }
 
-static void a_decoder_that_is_not_there_cannot_be_started(void **state)
+TEST(a_decoder_that_is_not_there_cannot_be_started)
 {
 	struct decoder decoder;
 
-	(void)state;
 	assert_int_equal(decoder_start("/does/not/exist", DECODER_ID, empty_dir, &decoder),
 	                 -ENOENT);
 	assert_int_equal(decoder.program.socket, -1);
@@ -307,14 +294,13 @@ static void assert_status(pid_t pid, const char *name, const char *expected)
 		fail_msg("%s is '%s', not '%s'", name, value, expected);
 }
 
-static void a_ready_decoder_has_dropped_everything(void **state)
+TEST(a_ready_decoder_has_dropped_everything)
 {
 	static const char *const none[] = {"CapInh", "CapPrm", "CapEff", "CapAmb"};
 	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 	char ids[128], before[128];
 
-	(void)state;
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	(void)snprintf(ids, sizeof ids, "%u\t%u\t%u\t%u", expected_id(), expected_id(),
 	               expected_id(), expected_id());
@@ -358,12 +344,11 @@ static int decode_below_a_filter(void)
 	return strcmp(mode, "2") == 0 ? 0 : 3;
 }
 
-static void a_decoder_below_a_filter_adds_its_own(void **state)
+TEST(a_decoder_below_a_filter_adds_its_own)
 {
 	pid_t pid = fork();
 	int status;
 
-	(void)state;
 	assert_true(pid >= 0);
 	if (pid == 0)
 		_exit(decode_below_a_filter());
@@ -386,7 +371,7 @@ static void read_limit(pid_t pid, const char *name, char value[128])
 	(void)fclose(file);
 }
 
-static void a_ready_decoder_can_reach_nothing(void **state)
+TEST(a_ready_decoder_can_reach_nothing)
 {
 	static const char *const zero[] = {"Max open files", "Max processes", "Max file size"};
 	int leaked = open("/dev/null",
@@ -398,7 +383,6 @@ static void a_ready_decoder_can_reach_nothing(void **state)
 	unsigned fds = 0;
 	DIR *dir;
 
-	(void)state;
 	assert_true(leaked >= 0);
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	(void)close(leaked);
@@ -426,13 +410,12 @@ static void a_ready_decoder_can_reach_nothing(void **state)
 	assert_int_equal(fds, 1);
 }
 
-static void a_decoder_ends_with_its_monitor(void **state)
+TEST(a_decoder_ends_with_its_monitor)
 {
 	struct decoder decoder = start_real();
 	struct yett_error error = {0};
 	siginfo_t info = {0};
 
-	(void)state;
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error), 0);
 	decoder.program.socket =
 		fd_close(decoder.program.socket); /* all that it sees of the monitor's end */
@@ -442,12 +425,11 @@ static void a_decoder_ends_with_its_monitor(void **state)
 	end(&decoder);
 }
 
-static void a_task_that_is_not_its_own_ends_the_decoder(void **state)
+TEST(a_task_that_is_not_its_own_ends_the_decoder)
 {
 	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(run(&decoder, MESSAGE_EXEC, "\x80", 1, &error), -EPIPE);
 	assert_true(kernel_wait_end(decoder.program.pid, waiting_deadline_ms()));
 	assert_int_equal(decoder_wait_ready(&decoder, waiting_deadline_ms(), &error),
@@ -581,11 +563,10 @@ static int run_lie(const char *which, struct yett_error *error)
 	return r;
 }
 
-static void a_decoder_that_lies_is_found_out(void **state)
+TEST(a_decoder_that_lies_is_found_out)
 {
 	struct yett_error error;
 
-	(void)state;
 #define X(name, ...)                                                         \
 	{                                                                    \
 		int r = run_lie(name, &error);                               \
@@ -597,14 +578,13 @@ static void a_decoder_that_lies_is_found_out(void **state)
 #undef X
 }
 
-static void what_is_printed_is_held_to_its_bounds(void **state)
+TEST(what_is_printed_is_held_to_its_bounds)
 {
 #define X(name, ...) name,
 	static const char *const lies[] = {PRINTED_LIES(X)};
 #undef X
 	struct plan *plan = calloc(1, sizeof *plan);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		_cleanup_(end) struct decoder decoder;
 		struct yett_error error;
@@ -620,36 +600,16 @@ static void what_is_printed_is_held_to_its_bounds(void **state)
 	free(plan);
 }
 
-static void texts_of_a_decoder_that_do_not_end_are_refused(void **state)
+TEST(texts_of_a_decoder_that_do_not_end_are_refused)
 {
 	struct yett_error error;
 
-	(void)state;
 	assert_int_equal(run_lie("error-text", &error), -EPROTO);
 	assert_string_equal(error.message, "yett-decoder sent an invalid answer");
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_body_is_decoded_to_what_was_encoded),
-		cmocka_unit_test(a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded),
-		cmocka_unit_test(a_body_of_the_largest_size_is_answered),
-		cmocka_unit_test(a_plan_is_printed_and_what_comes_after_it_is_decoded),
-		cmocka_unit_test(what_is_no_plan_ends_the_decoder),
-		cmocka_unit_test(a_killed_decoder_is_an_error_and_is_not_asked_again),
-		cmocka_unit_test(a_hung_decoder_is_given_up_on_at_the_deadline),
-		cmocka_unit_test(a_failed_stage_is_named),
-		cmocka_unit_test(a_decoder_that_is_not_there_cannot_be_started),
-		cmocka_unit_test(a_ready_decoder_has_dropped_everything),
-		cmocka_unit_test(a_decoder_below_a_filter_adds_its_own),
-		cmocka_unit_test(a_ready_decoder_can_reach_nothing),
-		cmocka_unit_test(a_decoder_ends_with_its_monitor),
-		cmocka_unit_test(a_task_that_is_not_its_own_ends_the_decoder),
-		cmocka_unit_test(a_decoder_that_lies_is_found_out),
-		cmocka_unit_test(what_is_printed_is_held_to_its_bounds),
-		cmocka_unit_test(texts_of_a_decoder_that_do_not_end_are_refused),
-	};
 	char self[4096] = "", link[64];
 	int r;
 
@@ -662,7 +622,7 @@ int main(int argc, char **argv)
 	(void)snprintf(link, sizeof link, "%s/yett-decoder", liars);
 	if (symlink(self, link) < 0)
 		return 1;
-	r = cmocka_run_group_tests(tests, NULL, NULL);
+	r = testing_run("tests", NULL, NULL);
 	(void)rmdir(empty_dir);
 	(void)unlink(link);
 	(void)rmdir(liars);

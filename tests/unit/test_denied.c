@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor's answers to forbidden system calls, and what it tells of them. setup/ and the
  * followers are played here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/testing.h"
 #include "tests/support/waiting.h"
 #include "helper/setup/setup.h"
 #include "helper/supervisor/denied.h"
@@ -166,9 +161,8 @@ static int answer(int count, bool is_one, bool is_followed)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void the_first_is_told_at_once_and_the_others_together(void **state)
+TEST(the_first_is_told_at_once_and_the_others_together)
 {
-	(void)state;
 	assert_int_equal(answer(200, true, true), 200);
 	assert_int_equal(told_count, 1);
 	assert_int_equal(reports[0].call, FIRST);
@@ -183,9 +177,8 @@ static void the_first_is_told_at_once_and_the_others_together(void **state)
 	assert_int_equal(denied_fd(&denied), -1);
 }
 
-static void of_more_kinds_than_are_told_it_is_told_that_they_are_lost(void **state)
+TEST(of_more_kinds_than_are_told_it_is_told_that_they_are_lost)
 {
-	(void)state;
 	assert_int_equal(answer(DENIED_CALLS_MAX + 5, false, true), DENIED_CALLS_MAX + 5);
 	assert_int_equal(told_count, DENIED_CALLS_MAX);
 	for (int i = 0; i < DENIED_CALLS_MAX; i++) {
@@ -200,18 +193,16 @@ static void of_more_kinds_than_are_told_it_is_told_that_they_are_lost(void **sta
 	assert_int_equal(lost[DENIED_CALLS_MAX], 5);
 }
 
-static void without_a_follower_they_are_refused_as_well(void **state)
+TEST(without_a_follower_they_are_refused_as_well)
 {
-	(void)state;
 	assert_int_equal(answer(100, false, false), 100);
 	denied_end(&denied, &events);
 	assert_int_equal(told_count, 0);
 	assert_int_equal(asked, 0);
 }
 
-static void what_was_not_made_again_within_a_second_is_told_at_once_again(void **state)
+TEST(what_was_not_made_again_within_a_second_is_told_at_once_again)
 {
-	(void)state;
 	assert_int_equal(answer(2, false, true), 2);
 	assert_int_equal(denied.count, 2);
 	denied.calls[1].count = 7;
@@ -230,7 +221,7 @@ static void what_was_not_made_again_within_a_second_is_told_at_once_again(void *
 
 /* On a slow machine, where time goes on while they are answered: whoever answers has something else
  * to do, too. */
-static void callers_without_end_do_not_keep_it_busy(void **state)
+TEST(callers_without_end_do_not_keep_it_busy)
 {
 	unsigned *refused = mmap(NULL, sizeof *refused, PROT_READ | PROT_WRITE,
 	                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -238,7 +229,6 @@ static void callers_without_end_do_not_keep_it_busy(void **state)
 	int pair[2];
 	pid_t pid;
 
-	(void)state;
 	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), errno);
 	pid = fork();
 	if (pid == 0)
@@ -262,11 +252,10 @@ static void callers_without_end_do_not_keep_it_busy(void **state)
 }
 
 /* Either would be readable for ever. */
-static void what_is_no_listener_any_more_or_never_was_is_closed(void **state)
+TEST(what_is_no_listener_any_more_or_never_was_is_closed)
 {
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(answer(1, true, true), 1);
 	denied_answer(&denied, &events); /* all who called are gone */
 	assert_int_equal(denied.listener, -1);
@@ -278,16 +267,4 @@ static void what_is_no_listener_any_more_or_never_was_is_closed(void **state)
 	close(ends[1]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_is_told_at_once_and_the_others_together),
-		cmocka_unit_test(of_more_kinds_than_are_told_it_is_told_that_they_are_lost),
-		cmocka_unit_test(without_a_follower_they_are_refused_as_well),
-		cmocka_unit_test(what_was_not_made_again_within_a_second_is_told_at_once_again),
-		cmocka_unit_test(callers_without_end_do_not_keep_it_busy),
-		cmocka_unit_test(what_is_no_listener_any_more_or_never_was_is_closed),
-	};
-
-	return cmocka_run_group_tests_name("denied", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The dialer's parts as far as they need no host: what the front may say, what is merged of what is
  * told, names in flight, its filter. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -23,6 +17,7 @@
 #include "programs/net/connect.h"
 #include "programs/net/connector.h"
 #include "programs/net/route.h"
+#include "tests/support/testing.h"
 
 static struct egress_ask ask_for(uint32_t kind, const char *name, uint16_t port)
 {
@@ -37,11 +32,10 @@ static void expect_sound(struct egress_ask ask, bool expected)
 	assert_int_equal(asks_is_sound(&ask), expected);
 }
 
-static void what_the_front_says_is_of_one_form(void **state)
+TEST(what_the_front_says_is_of_one_form)
 {
 	struct egress_ask ask;
 
-	(void)state;
 	expect_sound(ask_for(EGRESS_ASK_CONNECT, "a.example.org", 443), true);
 	expect_sound(ask_for(EGRESS_ASK_FULL, "a.example.org", 443), true);
 	expect_sound(ask_for(EGRESS_ASK_UNKNOWN, "a.example.org", 0), true);
@@ -96,11 +90,10 @@ static void expect_due(struct reports *reports, uint64_t now_ms, const char *nam
 	reports_sent(reports, now_ms);
 }
 
-static void the_first_is_told_at_once_and_the_rest_of_a_second_as_one(void **state)
+TEST(the_first_is_told_at_once_and_the_rest_of_a_second_as_one)
 {
 	static struct reports reports;
 
-	(void)state;
 	assert_true(reports_next_ms(&reports) == UINT64_MAX);
 	for (unsigned i = 0; i < 1000; i++) {
 		add(&reports, EGRESS_REPORT_DENIED, "a", 100 + i / 2);
@@ -118,12 +111,11 @@ static void the_first_is_told_at_once_and_the_rest_of_a_second_as_one(void **sta
 	expect_due(&reports, 3100, "a", 1);
 }
 
-static void what_differs_is_told_apart(void **state)
+TEST(what_differs_is_told_apart)
 {
 	static struct reports reports;
 	struct egress_report other = one(EGRESS_REPORT_DENIED, "a");
 
-	(void)state;
 	add(&reports, EGRESS_REPORT_DENIED, "a", 0);
 	add(&reports, EGRESS_REPORT_FULL, "a", 0);
 	other.port = 80;
@@ -153,12 +145,11 @@ static unsigned take_all(struct reports *reports, uint64_t now_ms, struct egress
 	return count;
 }
 
-static void refusals_leave_room_for_connections(void **state)
+TEST(refusals_leave_room_for_connections)
 {
 	static struct reports reports;
 	struct egress_report last;
 
-	(void)state;
 	add_many(&reports, EGRESS_REPORT_DENIED, 100);
 	add_many(&reports, EGRESS_REPORT_CONNECTED, REPORTED_MAX - REPORTED_REFUSED_MAX);
 	assert_true(reports_due(&reports, 0, &last));
@@ -172,12 +163,11 @@ static void refusals_leave_room_for_connections(void **state)
 	assert_int_equal(last.lost, 1);
 }
 
-static void bytes_are_told_even_where_the_connection_is_not(void **state)
+TEST(bytes_are_told_even_where_the_connection_is_not)
 {
 	static struct reports reports;
 	struct egress_report closed = one(EGRESS_REPORT_CLOSED, "last"), last;
 
-	(void)state;
 	add_many(&reports, EGRESS_REPORT_CONNECTED, REPORTED_MAX);
 	closed.sent_bytes = 5;
 	closed.received_bytes = 7;
@@ -194,12 +184,11 @@ static void bytes_are_told_even_where_the_connection_is_not(void **state)
 	assert_string_equal(last.name, "");
 }
 
-static void what_was_not_sent_stays_due(void **state)
+TEST(what_was_not_sent_stays_due)
 {
 	static struct reports reports;
 	struct egress_report due;
 
-	(void)state;
 	add(&reports, EGRESS_REPORT_DENIED, "a", 0);
 	assert_true(reports_due(&reports, 0, &due));
 	add(&reports, EGRESS_REPORT_DENIED, "a", 500);
@@ -261,14 +250,13 @@ static void answer(int end, struct resolver_answer answer)
 	assert_int_equal(send(end, &answer, sizeof answer, 0), sizeof answer);
 }
 
-static void a_name_is_asked_for_once_and_known_for_a_moment(void **state)
+TEST(a_name_is_asked_for_once_and_known_for_a_moment)
 {
 	struct resolvers *resolvers = make_resolvers();
 	struct lookup *lookup = &resolvers->lookup;
 	int i = begin(lookup, "a", 0);
 	uint32_t id = expect_question(resolvers->ends[0], "a");
 
-	(void)state;
 	assert_int_equal(begin(lookup, "a", 1), i);
 	expect_question(resolvers->ends[0], NULL);
 	assert_int_equal(lookup->names[i].state, LOOKUP_ASKED);
@@ -283,12 +271,11 @@ static void a_name_is_asked_for_once_and_known_for_a_moment(void **state)
 	end_resolvers(resolvers);
 }
 
-static void a_failure_is_forgotten_sooner(void **state)
+TEST(a_failure_is_forgotten_sooner)
 {
 	struct resolvers *resolvers = make_resolvers();
 	int i = begin(&resolvers->lookup, "a", 0);
 
-	(void)state;
 	answer(resolvers->ends[0],
 	       (struct resolver_answer){.id = expect_question(resolvers->ends[0], "a"),
 	                                .error = ENOENT});
@@ -299,11 +286,10 @@ static void a_failure_is_forgotten_sooner(void **state)
 	end_resolvers(resolvers);
 }
 
-static void only_so_many_are_kept_and_the_oldest_goes_first(void **state)
+TEST(only_so_many_are_kept_and_the_oldest_goes_first)
 {
 	struct resolvers *resolvers = make_resolvers();
 
-	(void)state;
 	for (unsigned i = 0; i < LOOKUP_CACHED_MAX + 1; i++) {
 		const char name[] = {(char)('a' + i / 26), (char)('a' + i % 26), 0};
 
@@ -321,12 +307,11 @@ static void only_so_many_are_kept_and_the_oldest_goes_first(void **state)
 	end_resolvers(resolvers);
 }
 
-static void names_in_flight_are_bounded(void **state)
+TEST(names_in_flight_are_bounded)
 {
 	struct resolvers *resolvers = make_resolvers();
 	unsigned count = 0;
 
-	(void)state;
 	for (char name[] = {'a', 'a', 0};
 	     count <= LOOKUP_NAMES_MAX && begin(&resolvers->lookup, name, 0) >= 0; count++) {
 		name[1] = name[1] == 'z' ? 'a' : (char)(name[1] + 1);
@@ -353,9 +338,8 @@ static void expect_given_up(struct resolver_answer lie, size_t size)
 	end_resolvers(resolvers);
 }
 
-static void a_resolver_that_lies_is_given_up(void **state)
+TEST(a_resolver_that_lies_is_given_up)
 {
-	(void)state;
 	expect_given_up((struct resolver_answer){.id = 1, .count = 1},
 	                sizeof(struct resolver_answer));
 	expect_given_up((struct resolver_answer){.count = 17}, sizeof(struct resolver_answer));
@@ -369,12 +353,11 @@ static void a_resolver_that_lies_is_given_up(void **state)
 	expect_given_up((struct resolver_answer){.count = 1}, 1);
 }
 
-static void without_a_resolver_names_fail(void **state)
+TEST(without_a_resolver_names_fail)
 {
 	struct resolvers *resolvers = make_resolvers();
 	int i = begin(&resolvers->lookup, "a", 0);
 
-	(void)state;
 	for (size_t end = 0; end < LOOKUP_RESOLVERS; end++) {
 		resolvers->ends[end] = fd_close(resolvers->ends[end]);
 		lookup_receive(&resolvers->lookup, 0);
@@ -414,11 +397,10 @@ static int make_socket_below_the_filter(int family, int type, int protocol)
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void below_the_filter_there_are_sockets_of_tcp_only(void **state)
+TEST(below_the_filter_there_are_sockets_of_tcp_only)
 {
 	const int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
 
-	(void)state;
 	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_STREAM | flags, IPPROTO_TCP),
 	                 0);
 	assert_int_equal(make_socket_below_the_filter(AF_UNIX, SOCK_STREAM | flags, 0), -SIGSYS);
@@ -433,13 +415,12 @@ static void below_the_filter_there_are_sockets_of_tcp_only(void **state)
 	                 -SIGSYS);
 }
 
-static void the_kernel_says_what_is_this_host(void **state)
+TEST(the_kernel_says_what_is_this_host)
 {
 	int netlink = route_open();
 	struct net_address address;
 	enum route route;
 
-	(void)state;
 	assert_true(netlink >= 0);
 	assert_int_equal(net_address_parse("127.0.0.1", &address), 0);
 	assert_int_equal(route_ask(netlink, &address, &route), 0);
@@ -460,7 +441,7 @@ static struct ruleset load(const struct egress_rules *rules)
 	return loaded;
 }
 
-static void a_bare_address_or_name_is_decided_by_the_rules(void **state)
+TEST(a_bare_address_or_name_is_decided_by_the_rules)
 {
 	static union {
 		struct egress_rules rules;
@@ -473,7 +454,6 @@ static void a_bare_address_or_name_is_decided_by_the_rules(void **state)
 	                        .name = "a.example.org"};
 	struct ruleset rules;
 
-	(void)state;
 	net_list_begin(list);
 	assert_int_equal(net_list_add(list, 1024, NET_LIST_ALLOW, &rule, 7), 0);
 	memory.rules.list_size = list->size;
@@ -493,25 +473,4 @@ static void a_bare_address_or_name_is_decided_by_the_rules(void **state)
 	ruleset_unmap(&rules);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_front_says_is_of_one_form),
-		cmocka_unit_test(the_first_is_told_at_once_and_the_rest_of_a_second_as_one),
-		cmocka_unit_test(what_differs_is_told_apart),
-		cmocka_unit_test(refusals_leave_room_for_connections),
-		cmocka_unit_test(bytes_are_told_even_where_the_connection_is_not),
-		cmocka_unit_test(what_was_not_sent_stays_due),
-		cmocka_unit_test(a_name_is_asked_for_once_and_known_for_a_moment),
-		cmocka_unit_test(a_failure_is_forgotten_sooner),
-		cmocka_unit_test(only_so_many_are_kept_and_the_oldest_goes_first),
-		cmocka_unit_test(names_in_flight_are_bounded),
-		cmocka_unit_test(a_resolver_that_lies_is_given_up),
-		cmocka_unit_test(without_a_resolver_names_fail),
-		cmocka_unit_test(below_the_filter_there_are_sockets_of_tcp_only),
-		cmocka_unit_test(the_kernel_says_what_is_this_host),
-		cmocka_unit_test(a_bare_address_or_name_is_decided_by_the_rules),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What yett-diff decides of names, modes and wanted paths, and how it writes paths. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include <cmocka.h>
-
+#include "tests/support/testing.h"
 #include "workspace/diff/diff.h"
 
-static void each_pair_of_kinds_comes_to_one_decision(void **state)
+TEST(each_pair_of_kinds_comes_to_one_decision)
 {
 	static const struct {
 		uint32_t source, upper;
@@ -33,15 +29,13 @@ static void each_pair_of_kinds_comes_to_one_decision(void **state)
 		{0, S_IFDIR, false, DECIDE_ADDED | DECIDE_WALK_UPPER},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(decide(cases[i].source, cases[i].upper, cases[i].is_whiteout),
 		                 cases[i].todo);
 }
 
-static void only_the_device_0_0_is_a_whiteout(void **state)
+TEST(only_the_device_0_0_is_a_whiteout)
 {
-	(void)state;
 	assert_true(decide_is_whiteout(&(struct stat){.st_mode = S_IFCHR | 0600}));
 	assert_false(
 		decide_is_whiteout(&(struct stat){.st_mode = S_IFCHR, .st_rdev = makedev(1, 5)}));
@@ -49,12 +43,11 @@ static void only_the_device_0_0_is_a_whiteout(void **state)
 	assert_false(decide_is_whiteout(&(struct stat){.st_mode = S_IFREG}));
 }
 
-static void wanted_are_paths_their_contents_and_on_the_way_what_is_above(void **state)
+TEST(wanted_are_paths_their_contents_and_on_the_way_what_is_above)
 {
 	char *wanted[] = {"a/b", "c"};
 	const struct diff some = {.wanted = wanted, .wanted_count = 2}, all = {0};
 
-	(void)state;
 	assert_true(decide_is_wanted(&all, "x", false));
 	assert_true(decide_is_wanted(&some, "a/b", false));
 	assert_true(decide_is_wanted(&some, "a/b/c", false));
@@ -66,7 +59,7 @@ static void wanted_are_paths_their_contents_and_on_the_way_what_is_above(void **
 	assert_false(decide_is_wanted(&some, "cc", true));
 }
 
-static void paths_are_quoted_as_git_does(void **state)
+TEST(paths_are_quoted_as_git_does)
 {
 	static const struct {
 		const char *path, *quoted;
@@ -78,7 +71,6 @@ static void paths_are_quoted_as_git_does(void **state)
 		{"\xc3\xa4", "\"a/\\303\\244\""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[128] = "";
 		FILE *to = fmemopen(text, sizeof text, "w");
@@ -91,7 +83,7 @@ static void paths_are_quoted_as_git_does(void **state)
 	}
 }
 
-static void a_move_is_told_with_what_the_names_have_in_common(void **state)
+TEST(a_move_is_told_with_what_the_names_have_in_common)
 {
 	static const struct {
 		const char *old, *new, *told;
@@ -108,7 +100,6 @@ static void a_move_is_told_with_what_the_names_have_in_common(void **state)
 		{"dir/a\n", "dir/b", "\"dir/a\\n\" => dir/b"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[128] = "";
 		FILE *to = fmemopen(text, sizeof text, "w");
@@ -120,15 +111,4 @@ static void a_move_is_told_with_what_the_names_have_in_common(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_pair_of_kinds_comes_to_one_decision),
-		cmocka_unit_test(only_the_device_0_0_is_a_whiteout),
-		cmocka_unit_test(wanted_are_paths_their_contents_and_on_the_way_what_is_above),
-		cmocka_unit_test(paths_are_quoted_as_git_does),
-		cmocka_unit_test(a_move_is_told_with_what_the_names_have_in_common),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,16 +3,12 @@
  * and what of it was renamed. */
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
-
-#include <cmocka.h>
 #include <git2.h>
 
+#include "tests/support/testing.h"
 #include "workspace/diff/diff.h"
 
 /*
@@ -154,7 +150,7 @@ static void assert_changes(const struct item *items, const char *expected)
 	assert_found(items, false, expected);
 }
 
-static void the_topmost_layer_that_has_a_name_wins(void **state)
+TEST_WITH(the_topmost_layer_that_has_a_name_wins, make_place, remove_place)
 {
 	static const struct item items[] = {{"source", "d"},
 	                                    {"source/both", "=1"},
@@ -180,11 +176,10 @@ static void the_topmost_layer_that_has_a_name_wins(void **state)
 	                                    {"2/middle", "w"},
 	                                    {NULL, NULL}};
 
-	(void)state;
 	assert_changes(items, "M both 2\nD gone\nA top 2\n");
 }
 
-static void a_whiteout_hides_what_is_below_until_something_is_made_anew(void **state)
+TEST_WITH(a_whiteout_hides_what_is_below_until_something_is_made_anew, make_place, remove_place)
 {
 	static const struct item items[] = {
 		{"source", "d"},  {"source/dir", "d"}, {"source/dir/old", "=1"}, {"source/a", "=1"},
@@ -193,11 +188,11 @@ static void a_whiteout_hides_what_is_below_until_something_is_made_anew(void **s
 		{"1/a", "w"},     {"2", "d"},          {"2/dir", "o"},           {"2/dir/new", "="},
 		{"2/a", "="},     {NULL, NULL}};
 
-	(void)state;
 	assert_changes(items, "M a 2\nA dir/new 2\nD dir/old\n");
 }
 
-static void an_opaque_directory_hides_that_of_all_layers_below_and_of_the_source(void **state)
+TEST_WITH(an_opaque_directory_hides_that_of_all_layers_below_and_of_the_source, make_place,
+          remove_place)
 {
 	static const struct item items[] = {
 		{"source", "d"},          {"source/dir", "d"},        {"source/dir/old", "=1"},
@@ -206,11 +201,10 @@ static void an_opaque_directory_hides_that_of_all_layers_below_and_of_the_source
 		{"1/dir", "o"},           {"1/dir/mid", "="},         {"2", "d"},
 		{"2/dir", "d"},           {"2/dir/top", "="},         {NULL, NULL}};
 
-	(void)state;
 	assert_changes(items, "D dir/deep\nD dir/deep/x\nA dir/mid 1\nD dir/old\nA dir/top 2\n");
 }
 
-static void what_is_no_directory_hides_those_below_it(void **state)
+TEST_WITH(what_is_no_directory_hides_those_below_it, make_place, remove_place)
 {
 	static const struct item items[] = {
 		{"source", "d"},      {"source/dir", "d"},      {"source/dir/old", "="},
@@ -219,20 +213,18 @@ static void what_is_no_directory_hides_those_below_it(void **state)
 		{"1/dir", "d"},       {"1/dir/new", "="},       {"1/link", "d"},
 		{NULL, NULL}};
 
-	(void)state;
 	assert_changes(items, "A dir/new 1\nD dir/old\nD link/old\n");
 }
 
-static void an_opaque_mark_of_the_top_hides_nothing(void **state)
+TEST_WITH(an_opaque_mark_of_the_top_hides_nothing, make_place, remove_place)
 {
 	static const struct item items[] = {{"source", "d"}, {"source/old", "="}, {"0", "d"},
 	                                    {"0/low", "="},  {"1", "o"},          {NULL, NULL}};
 
-	(void)state;
 	assert_changes(items, "A low 0\n");
 }
 
-static void whiteouts_that_are_files_count_where_their_directory_says_so(void **state)
+TEST_WITH(whiteouts_that_are_files_count_where_their_directory_says_so, make_place, remove_place)
 {
 	static const struct item items[] = {
 		{"source", "d"},      {"source/a", "d"}, {"source/a/f", "=1"}, {"source/b", "d"},
@@ -240,11 +232,10 @@ static void whiteouts_that_are_files_count_where_their_directory_says_so(void **
 		{"0/b", "d"},         {"0/b/f", "e"},    {"1", "d"},           {"1/a", "d"},
 		{NULL, NULL}};
 
-	(void)state;
 	assert_changes(items, "D a/f\nM b/f 0\n");
 }
 
-static void what_was_hidden_from_the_beginning_did_not_go(void **state)
+TEST_WITH(what_was_hidden_from_the_beginning_did_not_go, make_place, remove_place)
 {
 	static const struct item items[] = {{"source", "d"},
 	                                    {"source/.env", "=1"},
@@ -273,13 +264,13 @@ static void what_was_hidden_from_the_beginning_did_not_go(void **state)
 	                                    {"0/dir", "o"},
 	                                    {NULL, NULL}};
 
-	(void)state;
 	assert_changes(items, "M .env 0\nD dir/x\nM keys/a 0\nA keys/new 0\n");
 }
 
 #define TEN "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n"
 
-static void one_that_went_and_one_that_came_with_its_content_are_one_that_was_renamed(void **state)
+TEST_WITH(one_that_went_and_one_that_came_with_its_content_are_one_that_was_renamed, make_place,
+          remove_place)
 {
 	static const struct item items[] = {{"source", "d"},
 	                                    {"source/a", "=same"},
@@ -296,11 +287,11 @@ static void one_that_went_and_one_that_came_with_its_content_are_one_that_was_re
 	                                    {"0/copied", "=more"},
 	                                    {NULL, NULL}};
 
-	(void)state;
 	assert_found(items, true, "D c\nA copied 0\nR 100 a => x 0\nR 95 b => y 0\nA z 0\n");
 }
 
-static void of_several_that_are_the_same_those_with_one_name_belong_together(void **state)
+TEST_WITH(of_several_that_are_the_same_those_with_one_name_belong_together, make_place,
+          remove_place)
 {
 	static const struct item items[] = {{"source", "d"},
 	                                    {"source/old", "d"},
@@ -316,13 +307,12 @@ static void of_several_that_are_the_same_those_with_one_name_belong_together(voi
 	                                    {"0/new/zz", "=same"},
 	                                    {NULL, NULL}};
 
-	(void)state;
 	assert_found(
 		items, true,
 		"A new 0\nR 100 old/b => new/b 0\nR 100 old/c => new/c 0\nR 100 old/a => new/z 0\nA new/zz 0\nD old\n");
 }
 
-static void of_several_that_are_similar_the_best_belong_together(void **state)
+TEST_WITH(of_several_that_are_similar_the_best_belong_together, make_place, remove_place)
 {
 	static const struct item items[] = {{"source", "d"},
 	                                    {"source/a", "=" TEN "a\n"},
@@ -334,22 +324,20 @@ static void of_several_that_are_similar_the_best_belong_together(void **state)
 	                                    {"0/y", "=" TEN "aa\n"},
 	                                    {NULL, NULL}};
 
-	(void)state;
 	assert_found(items, true, "R 96 b => x 0\nR 90 a => y 0\n");
 }
 
-static void a_name_may_be_taken_by_something_else(void **state)
+TEST_WITH(a_name_may_be_taken_by_something_else, make_place, remove_place)
 {
 	static const struct item items[] = {
 		{"source", "d"}, {"source/a", "=same"}, {"source/l", "l"},
 		{"0", "d"},      {"0/a", "l"},          {"0/x", "=same"},
 		{"0/l", "d"},    {"0/l/in", "l"},       {NULL, NULL}};
 
-	(void)state;
 	assert_found(items, true, "R 100 l => a 0\nA l 0\nA l/in 0\nR 100 a => x 0\n");
 }
 
-static void what_is_opened_lies_below_its_directory(void **state)
+TEST_WITH(what_is_opened_lies_below_its_directory, make_place, remove_place)
 {
 	static const struct item items[] = {{"source", "d"},
 	                                    {"source/dir", "d"},
@@ -365,7 +353,6 @@ static void what_is_opened_lies_below_its_directory(void **state)
 	             {"/etc/passwd", -EXDEV}};
 	int directory;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
 		make(&items[i]);
 	directory = open_one("source");
@@ -380,40 +367,7 @@ static void what_is_opened_lies_below_its_directory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_topmost_layer_that_has_a_name_wins, make_place,
-	                                        remove_place),
-		cmocka_unit_test_setup_teardown(
-			a_whiteout_hides_what_is_below_until_something_is_made_anew, make_place,
-			remove_place),
-		cmocka_unit_test_setup_teardown(
-			an_opaque_directory_hides_that_of_all_layers_below_and_of_the_source,
-			make_place, remove_place),
-		cmocka_unit_test_setup_teardown(what_is_no_directory_hides_those_below_it,
-	                                        make_place, remove_place),
-		cmocka_unit_test_setup_teardown(an_opaque_mark_of_the_top_hides_nothing, make_place,
-	                                        remove_place),
-		cmocka_unit_test_setup_teardown(
-			whiteouts_that_are_files_count_where_their_directory_says_so, make_place,
-			remove_place),
-		cmocka_unit_test_setup_teardown(what_was_hidden_from_the_beginning_did_not_go,
-	                                        make_place, remove_place),
-		cmocka_unit_test_setup_teardown(
-			one_that_went_and_one_that_came_with_its_content_are_one_that_was_renamed,
-			make_place, remove_place),
-		cmocka_unit_test_setup_teardown(
-			of_several_that_are_the_same_those_with_one_name_belong_together,
-			make_place, remove_place),
-		cmocka_unit_test_setup_teardown(
-			of_several_that_are_similar_the_best_belong_together, make_place,
-			remove_place),
-		cmocka_unit_test_setup_teardown(a_name_may_be_taken_by_something_else, make_place,
-	                                        remove_place),
-		cmocka_unit_test_setup_teardown(what_is_opened_lies_below_its_directory, make_place,
-	                                        remove_place),
-	};
-
 	if (git_libgit2_init() < 0)
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return testing_run("tests", NULL, NULL);
 }

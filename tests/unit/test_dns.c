@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DNS of the front: which queries are understood, refused or dropped, and that the C library reads
  * every answer as it was meant. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -14,9 +10,8 @@
 #include <netinet/in.h>
 #include <resolv.h>
 
-#include <cmocka.h>
-
 #include "programs/net/dns.h"
+#include "tests/support/testing.h"
 
 #define TYPE_SVCB  64
 #define TYPE_HTTPS 65
@@ -247,9 +242,8 @@ static const struct {
          "_http._tcp.example.net", ns_t_srv, 0x0100, 512},
 };
 
-static void queries_of_real_resolvers_are_understood(void **state)
+TEST(queries_of_real_resolvers_are_understood)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
 		query.size = 0;
 		add(asked[i].bytes, asked[i].size);
@@ -267,12 +261,11 @@ static void queries_of_real_resolvers_are_understood(void **state)
 	}
 }
 
-static void what_the_c_library_asks_is_understood_whatever_the_type(void **state)
+TEST(what_the_c_library_asks_is_understood_whatever_the_type)
 {
 	static const int types[] = {ns_t_a,  ns_t_aaaa, ns_t_ptr,   TYPE_HTTPS, TYPE_SVCB, ns_t_txt,
 	                            ns_t_mx, ns_t_any,  ns_t_cname, ns_t_ns,    ns_t_soa};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		int size = res_mkquery(ns_o_query, "Registry.Example.NET", ns_c_in, types[i], NULL,
 		                       0, NULL, query.bytes, sizeof query.bytes);
@@ -286,9 +279,8 @@ static void what_the_c_library_asks_is_understood_whatever_the_type(void **state
 	}
 }
 
-static void answers_and_scraps_are_dropped(void **state)
+TEST(answers_and_scraps_are_dropped)
 {
-	(void)state;
 	add_header(0x8180, 1, 0, 0, 0);
 	add_question("example.net", ns_t_a);
 	assert_int_equal(parse(), -EBADMSG);
@@ -310,9 +302,8 @@ static void expect_refusal(int rcode, bool has_question)
 	assert_int_equal(ns_msg_count(message, ns_s_an) + ns_msg_count(message, ns_s_ns), 0);
 }
 
-static void other_opcodes_are_not_implemented(void **state)
+TEST(other_opcodes_are_not_implemented)
 {
-	(void)state;
 	for (unsigned opcode = 1; opcode < 16; opcode++) {
 		add_header(0x0110 | opcode << 11, 1, 0, 0, 0);
 		add_question("example.net", ns_t_a);
@@ -322,7 +313,7 @@ static void other_opcodes_are_not_implemented(void **state)
 	}
 }
 
-static void a_query_has_one_question_and_no_records(void **state)
+TEST(a_query_has_one_question_and_no_records)
 {
 	static const struct {
 		unsigned questions, answers, authorities, additional;
@@ -330,7 +321,6 @@ static void a_query_has_one_question_and_no_records(void **state)
 	             {1, 0, 1},    {0, 1},  {0, 0, 0, 1},
 	             {1, 0, 0, 3}, {65535}, {1, 65535, 65535, 65535}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		add_header(0x0100, wrong[i].questions, wrong[i].answers, wrong[i].authorities,
 		           wrong[i].additional);
@@ -348,7 +338,7 @@ static void a_query_has_one_question_and_no_records(void **state)
 	expect_refusal(ns_r_formerr, false);
 }
 
-static void a_compressed_question_is_malformed(void **state)
+TEST(a_compressed_question_is_malformed)
 {
 	static const struct {
 		const char *name;
@@ -371,7 +361,6 @@ static void a_compressed_question_is_malformed(void **state)
 		{"\x80\1a\0", 4}, /* a kind of label that there is not */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		add_header(0x0100, 1, 0, 0, 1);
 		add(wrong[i].name, wrong[i].size);
@@ -393,9 +382,8 @@ static const char *name_of(size_t length)
 	return name;
 }
 
-static void a_name_has_253_letters_and_a_label_63(void **state)
+TEST(a_name_has_253_letters_and_a_label_63)
 {
-	(void)state;
 	for (size_t length = 1; length < 300; length++) {
 		if (length % 64 == 0)
 			continue; /* it would end with a dot */
@@ -420,7 +408,7 @@ static void expect_validity(bool is_valid)
 	(void)reply(&(struct dns_reply){.kind = DNS_NXDOMAIN, .ttl_s = 5}, ns_r_nxdomain);
 }
 
-static void names_that_no_rule_can_allow_are_told_apart(void **state)
+TEST(names_that_no_rule_can_allow_are_told_apart)
 {
 	static const char *const wrong[] = {
 		"",           "a b.net",  "a\\.net",      "*.net", "@.net", "a@b.net",   "a/.net",
@@ -430,7 +418,6 @@ static void names_that_no_rule_can_allow_are_told_apart(void **state)
 	static const uint8_t dot[] = "\3a.b\3net\0\0\1\0", nothing[] = "\3a\0b\3net\0\0\1\0",
 			     last[] = "\3net\1\0\0\0\1\0";
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		(void)ask(wrong[i], ns_t_a);
 		expect_validity(false);
@@ -449,9 +436,8 @@ static void names_that_no_rule_can_allow_are_told_apart(void **state)
 	}
 }
 
-static void a_query_cut_anywhere_is_malformed(void **state)
+TEST(a_query_cut_anywhere_is_malformed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
 		for (size_t size = 0; size < asked[i].size; size++) {
 			query.size = 0;
@@ -464,7 +450,7 @@ static void a_query_cut_anywhere_is_malformed(void **state)
 	}
 }
 
-static void of_edns_the_size_and_a_bit_are_heard(void **state)
+TEST(of_edns_the_size_and_a_bit_are_heard)
 {
 	static const struct {
 		unsigned said, heard;
@@ -472,7 +458,6 @@ static void of_edns_the_size_and_a_bit_are_heard(void **state)
 	             {1231, 1231}, {1232, 1232}, {1233, 1232}, {65535, 1232}};
 	uint8_t options[1];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		bool is_dnssec_ok = i % 2 != 0;
 		ns_msg message;
@@ -490,11 +475,10 @@ static void of_edns_the_size_and_a_bit_are_heard(void **state)
 	}
 }
 
-static void other_versions_of_edns_are_told_the_one_there_is(void **state)
+TEST(other_versions_of_edns_are_told_the_one_there_is)
 {
 	uint8_t options[1];
 
-	(void)state;
 	for (unsigned version = 1; version < 256; version++) {
 		ns_msg message;
 
@@ -508,9 +492,8 @@ static void other_versions_of_edns_are_told_the_one_there_is(void **state)
 	}
 }
 
-static void a_misplaced_opt_is_malformed(void **state)
+TEST(a_misplaced_opt_is_malformed)
 {
-	(void)state;
 	add_header(0x0100, 1, 0, 0, 2);
 	add_question("example.net", ns_t_a);
 	add_opt(1232, 0, 0);
@@ -524,13 +507,12 @@ static void a_misplaced_opt_is_malformed(void **state)
 	expect_refusal(ns_r_formerr, true);
 }
 
-static void other_classes_and_transfers_are_refused(void **state)
+TEST(other_classes_and_transfers_are_refused)
 {
 	static const unsigned classes[] = {0, 2, ns_c_chaos, ns_c_hs, ns_c_none, ns_c_any, 65535};
 	static const unsigned types[] = {128,       ns_t_tkey,  ns_t_tsig, ns_t_ixfr,
 	                                 ns_t_axfr, ns_t_mailb, ns_t_maila};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
 		add_header(0x0100, 1, 0, 0, 0);
 		add_name("version.bind");
@@ -544,7 +526,7 @@ static void other_classes_and_transfers_are_refused(void **state)
 	}
 }
 
-static void addresses_are_answered(void **state)
+TEST(addresses_are_answered)
 {
 	static const struct {
 		unsigned type;
@@ -552,7 +534,6 @@ static void addresses_are_answered(void **state)
 		size_t size;
 	} kinds[] = {{ns_t_a, v4, 4}, {ns_t_aaaa, v6, 16}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct dns_reply with = addresses(kinds[i].of, 2);
 		ns_msg message;
@@ -577,12 +558,11 @@ static void addresses_are_answered(void **state)
 	}
 }
 
-static void the_most_that_is_ever_answered_fits_the_smallest_datagram(void **state)
+TEST(the_most_that_is_ever_answered_fits_the_smallest_datagram)
 {
 	static struct in6_addr many[DNS_ADDRESSES_MAX];
 	struct dns_reply with = addresses(many, DNS_ADDRESSES_MAX);
 
-	(void)state;
 	assert_int_equal(ask_with_edns(name_of(DNS_NAME_MAX), ns_t_aaaa), 0);
 	question.udp_size = DNS_UDP_SIZE;
 	(void)reply(&with, 0);
@@ -592,13 +572,12 @@ static void the_most_that_is_ever_answered_fits_the_smallest_datagram(void **sta
 	(void)reply(&with, 0);
 }
 
-static void a_name_is_answered(void **state)
+TEST(a_name_is_answered)
 {
 	char name[NS_MAXDNAME];
 	ns_msg message;
 	ns_rr record;
 
-	(void)state;
 	for (size_t length = 1; length <= DNS_NAME_MAX; length += 4) {
 		assert_int_equal(ask("16.0.18.198.in-addr.arpa", ns_t_ptr), 0);
 		message = reply(
@@ -633,12 +612,11 @@ static void expect_soa(ns_msg *message, uint32_t ttl_s)
 	assert_int_equal(ns_get32(soa.rdata + soa.rdlength - 4), ttl_s);
 }
 
-static void what_does_not_exist_is_remembered(void **state)
+TEST(what_does_not_exist_is_remembered)
 {
 	ns_msg message;
 	uint8_t options[1];
 
-	(void)state;
 	assert_int_equal(ask("example.net", ns_t_mx), 0);
 	message = reply(&(struct dns_reply){.kind = DNS_NODATA, .ttl_s = 30}, 0);
 	expect_soa(&message, 30);
@@ -653,13 +631,12 @@ static void what_does_not_exist_is_remembered(void **state)
 	assert_int_equal(read_opt(&message, 0, false, options, sizeof options), 0);
 }
 
-static void a_prohibited_name_is_said_to_be_one(void **state)
+TEST(a_prohibited_name_is_said_to_be_one)
 {
 	static const char said[] = "\0\17\0\15\0\22not allowed";
 	uint8_t options[sizeof said - 1];
 	ns_msg message;
 
-	(void)state;
 	assert_int_equal(ask_with_edns("example.net", ns_t_a), 0);
 	message = reply(
 		&(struct dns_reply){.kind = DNS_NXDOMAIN, .ttl_s = 10, .prohibited = "not allowed"},
@@ -674,11 +651,10 @@ static void a_prohibited_name_is_said_to_be_one(void **state)
 	assert_int_equal(read_opt(&message, 0, false, options, sizeof options), 0);
 }
 
-static void a_failure_has_no_records(void **state)
+TEST(a_failure_has_no_records)
 {
 	ns_msg message;
 
-	(void)state;
 	assert_int_equal(ask("example.net", ns_t_a), 0);
 	message = reply(&(struct dns_reply){.kind = DNS_SERVFAIL, .ttl_s = 10}, ns_r_servfail);
 	assert_int_equal(ns_msg_count(message, ns_s_qd), 1);
@@ -714,7 +690,7 @@ static void expect_truncation(const struct dns_reply *with, int rcode)
 	}
 }
 
-static void what_does_not_fit_is_said_to_be_missing(void **state)
+TEST(what_does_not_fit_is_said_to_be_missing)
 {
 	const struct dns_reply of_any[] = {{.kind = DNS_NODATA},
 	                                   {.kind = DNS_NXDOMAIN, .prohibited = "not allowed"},
@@ -723,7 +699,6 @@ static void what_does_not_fit_is_said_to_be_missing(void **state)
 	static const int rcodes[] = {0, ns_r_nxdomain, ns_r_servfail, ns_r_refused};
 	struct dns_reply with = addresses(v4, 2);
 
-	(void)state;
 	for (int has_edns = 0; has_edns < 2; has_edns++) {
 		int (*with_or_without)(const char *, unsigned) = has_edns ? ask_with_edns : ask;
 
@@ -739,7 +714,7 @@ static void what_does_not_fit_is_said_to_be_missing(void **state)
 
 #define ZEROS_31 "0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0."
 
-static void reverse_names_are_addresses(void **state)
+TEST(reverse_names_are_addresses)
 {
 	static const struct {
 		const char *name, *address;
@@ -752,7 +727,6 @@ static void reverse_names_are_addresses(void **state)
 	         "fd23:4567:89ab:cdef:123:4567:89ab:cdef"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		struct in6_addr address, expected;
 
@@ -762,7 +736,7 @@ static void reverse_names_are_addresses(void **state)
 	}
 }
 
-static void other_names_are_none(void **state)
+TEST(other_names_are_none)
 {
 	static const char *const wrong[] = {"",
 	                                    "arpa",
@@ -797,38 +771,9 @@ static void other_names_are_none(void **state)
 	                                    "8.b.d.0.1.0.0.2.ip6.arpa"};
 	struct in6_addr address;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_false(dns_reverse(wrong[i], &address));
 	assert_false(dns_reverse(name_of(DNS_NAME_MAX), &address));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queries_of_real_resolvers_are_understood),
-		cmocka_unit_test(what_the_c_library_asks_is_understood_whatever_the_type),
-		cmocka_unit_test(answers_and_scraps_are_dropped),
-		cmocka_unit_test(other_opcodes_are_not_implemented),
-		cmocka_unit_test(a_query_has_one_question_and_no_records),
-		cmocka_unit_test(a_compressed_question_is_malformed),
-		cmocka_unit_test(a_name_has_253_letters_and_a_label_63),
-		cmocka_unit_test(names_that_no_rule_can_allow_are_told_apart),
-		cmocka_unit_test(a_query_cut_anywhere_is_malformed),
-		cmocka_unit_test(of_edns_the_size_and_a_bit_are_heard),
-		cmocka_unit_test(other_versions_of_edns_are_told_the_one_there_is),
-		cmocka_unit_test(a_misplaced_opt_is_malformed),
-		cmocka_unit_test(other_classes_and_transfers_are_refused),
-		cmocka_unit_test(addresses_are_answered),
-		cmocka_unit_test(the_most_that_is_ever_answered_fits_the_smallest_datagram),
-		cmocka_unit_test(a_name_is_answered),
-		cmocka_unit_test(what_does_not_exist_is_remembered),
-		cmocka_unit_test(a_prohibited_name_is_said_to_be_one),
-		cmocka_unit_test(a_failure_has_no_records),
-		cmocka_unit_test(what_does_not_fit_is_said_to_be_missing),
-		cmocka_unit_test(reverse_names_are_addresses),
-		cmocka_unit_test(other_names_are_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

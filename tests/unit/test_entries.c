@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a directory to its end, and an error on the way, which is not its end. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/entries.h"
+#include "tests/support/testing.h"
 
-static void all_but_dots_are_read(void **state)
+TEST(all_but_dots_are_read)
 {
 	char path[] = "/tmp/entries.XXXXXX", file[64];
 	const struct dirent *entry;
 	DIR *entries;
 
-	(void)state;
 	assert_non_null(mkdtemp(path));
 	(void)snprintf(file, sizeof file, "%s/..x", path);
 	assert_int_equal(mkdir(file, 0700), 0);
@@ -35,13 +30,12 @@ static void all_but_dots_are_read(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
-static void an_error_is_not_the_end(void **state)
+TEST(an_error_is_not_the_end)
 {
 	const struct dirent *entry = NULL;
 	DIR *entries = opendir("/");
 	int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_non_null(entries);
 	assert_true(file >= 0);
 	assert_true(dup3(file, dirfd(entries), O_CLOEXEC) >= 0); /* no directory any more */
@@ -51,12 +45,4 @@ static void an_error_is_not_the_end(void **state)
 	assert_int_equal(close(file), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_but_dots_are_read),
-		cmocka_unit_test(an_error_is_not_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

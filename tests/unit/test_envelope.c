@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fixed part of packets, and the bytes that signatures cover. The vectors say what is refused,
  * and why. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "protocol/envelope.h"
+#include "tests/support/testing.h"
 
 static uint8_t packet[MESSAGE_PACKET_MAX + 1], first[ENVELOPE_SIGNED_MAX],
 	second[ENVELOPE_SIGNED_MAX];
@@ -28,11 +24,10 @@ static struct envelope make_envelope(void)
 	return e;
 }
 
-static void an_envelope_stands_where_the_page_says(void **state)
+TEST(an_envelope_stands_where_the_page_says)
 {
 	struct envelope e = make_envelope();
 
-	(void)state;
 	envelope_write(&e, packet);
 	assert_memory_equal(
 		packet, "YETT\x01\x03\x02\x00\x08\x07\x06\x05\x04\x03\x02\x01\x05\x00\x00\x00", 20);
@@ -42,12 +37,11 @@ static void an_envelope_stands_where_the_page_says(void **state)
 	assert_int_equal(envelope_size(MESSAGE_EXEC), 20);
 }
 
-static void what_is_written_is_read_again(void **state)
+TEST(what_is_written_is_read_again)
 {
 	struct envelope e = make_envelope(), again;
 	struct yett_error error;
 
-	(void)state;
 	envelope_write(&e, packet);
 	assert_int_equal(envelope_read(packet, 124 + 5, 3, &again, &error), 0);
 	assert_int_equal(again.kind, e.kind);
@@ -60,12 +54,11 @@ static void what_is_written_is_read_again(void **state)
 	assert_memory_equal(again.signature, e.signature, sizeof e.signature);
 }
 
-static void no_length_but_the_stated_one_is_accepted(void **state)
+TEST(no_length_but_the_stated_one_is_accepted)
 {
 	struct envelope e = make_envelope(), again;
 	struct yett_error error;
 
-	(void)state;
 	envelope_write(&e, packet);
 	for (size_t length = 0; length <= 300; length++) {
 		int r = envelope_read(packet, length, 3, &again, &error);
@@ -80,11 +73,10 @@ static void no_length_but_the_stated_one_is_accepted(void **state)
 	assert_int_equal(error.reason, YETT_R_SIZE);
 }
 
-static void a_refused_envelope_leaves_the_output_alone(void **state)
+TEST(a_refused_envelope_leaves_the_output_alone)
 {
 	struct envelope e = make_envelope(), untouched, copy;
 
-	(void)state;
 	memset(&untouched, 0x5a, sizeof untouched);
 	copy = untouched;
 	envelope_write(&e, packet);
@@ -92,21 +84,19 @@ static void a_refused_envelope_leaves_the_output_alone(void **state)
 	assert_memory_equal(&untouched, &copy, sizeof copy);
 }
 
-static void only_a_create_is_signed(void **state)
+TEST(only_a_create_is_signed)
 {
-	(void)state;
 	for (unsigned kind = 0; kind <= UINT16_MAX; kind++)
 		assert_int_equal(envelope_kind_is_signed((uint16_t)kind),
 		                 kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE ||
 		                         kind == MESSAGE_RELAY || kind == MESSAGE_MOUNT);
 }
 
-static void the_signed_bytes_are_those_of_the_page(void **state)
+TEST(the_signed_bytes_are_those_of_the_page)
 {
 	struct envelope e = make_envelope();
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 
-	(void)state;
 	memset(challenge, 'c', sizeof challenge);
 	assert_int_equal(envelope_signed_bytes(&e, challenge, (const uint8_t *)"hello", 5, first),
 	                 59 + 5);
@@ -116,14 +106,13 @@ static void the_signed_bytes_are_those_of_the_page(void **state)
 }
 
 /* A request may not be moved to another place, connection or purpose: each changes the bytes. */
-static void every_part_of_a_request_changes_the_signed_bytes(void **state)
+TEST(every_part_of_a_request_changes_the_signed_bytes)
 {
 	struct envelope e[5];
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE] = {0}, other[MESSAGE_CHALLENGE_SIZE] = {[31] = 1};
 	const uint8_t body[] = "body", other_body[] = "bodY";
 	size_t length;
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++)
 		e[i] = make_envelope();
 	e[1].sequence++;
@@ -143,17 +132,4 @@ static void every_part_of_a_request_changes_the_signed_bytes(void **state)
 	            sizeof second);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_envelope_stands_where_the_page_says),
-		cmocka_unit_test(what_is_written_is_read_again),
-		cmocka_unit_test(no_length_but_the_stated_one_is_accepted),
-		cmocka_unit_test(a_refused_envelope_leaves_the_output_alone),
-		cmocka_unit_test(only_a_create_is_signed),
-		cmocka_unit_test(the_signed_bytes_are_those_of_the_page),
-		cmocka_unit_test(every_part_of_a_request_changes_the_signed_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

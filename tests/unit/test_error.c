@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Codes, reasons and their texts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/error.h"
 #include "base/error_rule.h"
 #include "base/error_text.h"
+#include "tests/support/testing.h"
 
-static void every_code_has_its_own_number_and_text(void **state)
+TEST(every_code_has_its_own_number_and_text)
 {
 	bool seen[64] = {false};
 
-	(void)state;
 #define X(name, number, retryable, text)                           \
 	assert_true((number) > 0 && (number) < 64);                \
 	assert_false(seen[number]);                                \
@@ -26,11 +21,10 @@ static void every_code_has_its_own_number_and_text(void **state)
 #undef X
 }
 
-static void every_reason_has_its_own_number_and_name(void **state)
+TEST(every_reason_has_its_own_number_and_name)
 {
 	bool seen[128] = {false};
 
-	(void)state;
 #define X(name, number, short_name, text)                                        \
 	assert_true((number) > 0 && (number) < 128);                             \
 	assert_false(seen[number]);                                              \
@@ -41,12 +35,11 @@ static void every_reason_has_its_own_number_and_name(void **state)
 #undef X
 }
 
-static void a_long_message_is_cut_and_the_old_detail_is_gone(void **state)
+TEST(a_long_message_is_cut_and_the_old_detail_is_gone)
 {
 	struct yett_error e = {0};
 	char long_text[1000];
 
-	(void)state;
 	memset(long_text, 'x', sizeof long_text - 1);
 	long_text[sizeof long_text - 1] = '\0';
 	error_detail(&e, "old");
@@ -58,13 +51,12 @@ static void a_long_message_is_cut_and_the_old_detail_is_gone(void **state)
 	                 YETT_E_TIMEOUT);
 }
 
-static void what_a_refusal_rests_on_goes_with_the_error_it_was_said_of(void **state)
+TEST(what_a_refusal_rests_on_goes_with_the_error_it_was_said_of)
 {
 	const struct error_rule rule = {"max_pids", "grant", "staff", "yett.conf",
 	                                12,         "64",    "32",    false};
 	struct yett_error e = {0};
 
-	(void)state;
 	(void)error_set(&e, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "refused");
 	error_rest(&e, &rule);
 	assert_string_equal(e.rule, "max_pids of grant 'staff'");
@@ -89,22 +81,20 @@ static void what_a_refusal_rests_on_goes_with_the_error_it_was_said_of(void **st
 	error_mend(NULL, "nobody reads it");
 }
 
-static void a_mend_that_does_not_fit_is_none(void **state)
+TEST(a_mend_that_does_not_fit_is_none)
 {
 	struct yett_error e = {0};
 
-	(void)state;
 	error_mend(&e, "%*s", (int)sizeof e.mend - 1, "fits");
 	assert_int_equal(strlen(e.mend), sizeof e.mend - 1);
 	error_mend(&e, "%*s", (int)sizeof e.mend, "does not");
 	assert_string_equal(e.mend, "");
 }
 
-static void a_cause_is_kept_until_the_next_error_and_is_always_one(void **state)
+TEST(a_cause_is_kept_until_the_next_error_and_is_always_one)
 {
 	struct yett_error e = {0};
 
-	(void)state;
 	(void)error_set(&e, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no");
 	assert_int_equal(error_cause(&e, "stdio", EPERM), YETT_E_COMMAND_FAILED);
 	assert_string_equal(e.step, "stdio");
@@ -123,24 +113,10 @@ static void a_cause_is_kept_until_the_next_error_and_is_always_one(void **state)
 	assert_int_equal(error_cause(NULL, "stdio", EPERM), 0);
 }
 
-static void a_number_of_the_kernels_own_has_a_text(void **state)
+TEST(a_number_of_the_kernels_own_has_a_text)
 {
-	(void)state;
 	assert_non_null(strstr(error_number_text(524), "no room for another filter"));
 	assert_string_equal(error_number_text(ENOENT), strerror(ENOENT));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_number_of_the_kernels_own_has_a_text),
-		cmocka_unit_test(every_code_has_its_own_number_and_text),
-		cmocka_unit_test(every_reason_has_its_own_number_and_name),
-		cmocka_unit_test(a_cause_is_kept_until_the_next_error_and_is_always_one),
-		cmocka_unit_test(a_long_message_is_cut_and_the_old_detail_is_gone),
-		cmocka_unit_test(what_a_refusal_rests_on_goes_with_the_error_it_was_said_of),
-		cmocka_unit_test(a_mend_that_does_not_fit_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

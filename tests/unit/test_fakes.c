@@ -2,19 +2,14 @@
 /* Fake addresses: each stands for one name and for ever, there are 65,520 of them in each half, and
  * they cost what is said. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <arpa/inet.h>
 
-#include <cmocka.h>
-
 #include "programs/net/dns.h"
 #include "programs/net/synthetic.h"
+#include "tests/support/testing.h"
 
 #define PREFIX "fd12:3456:789a:bcde::"
 
@@ -101,12 +96,11 @@ static void expect_name(const struct synthetic *names, const char *address, cons
 		assert_string_equal(found, name);
 }
 
-static void without_names_nothing_is_found(void **state)
+TEST(without_names_nothing_is_found)
 {
 	_cleanup_(synthetic_freep) struct synthetic *names = make(0, true);
 	uint32_t index = 7;
 
-	(void)state;
 	assert_int_equal(synthetic_count(names), 0);
 	assert_false(synthetic_find(names, "example.net", &index));
 	assert_int_equal(index, 7);
@@ -116,11 +110,10 @@ static void without_names_nothing_is_found(void **state)
 	synthetic_free(NULL);
 }
 
-static void a_name_keeps_its_index(void **state)
+TEST(a_name_keeps_its_index)
 {
 	_cleanup_(synthetic_freep) struct synthetic *names = make(0, true);
 
-	(void)state;
 	assert_int_equal(index_of(names, "a.example.net"), SYNTHETIC_RESERVED);
 	assert_int_equal(index_of(names, "b.example.net"), SYNTHETIC_RESERVED + 1);
 	assert_int_equal(index_of(names, "a.example.net"), SYNTHETIC_RESERVED);
@@ -129,11 +122,10 @@ static void a_name_keeps_its_index(void **state)
 	assert_int_equal(synthetic_count(names), 4);
 }
 
-static void the_first_half_begins_at_198_18(void **state)
+TEST(the_first_half_begins_at_198_18)
 {
 	_cleanup_(synthetic_freep) struct synthetic *names = make(0, true);
 
-	(void)state;
 	(void)index_of(names, "a.example.net");
 	(void)index_of(names, "b.example.net");
 	expect_address(names, 16, AF_INET, "::ffff:198.18.0.16");
@@ -146,11 +138,10 @@ static void the_first_half_begins_at_198_18(void **state)
 	expect_name(names, PREFIX "11", "b.example.net");
 }
 
-static void the_second_half_has_other_addresses(void **state)
+TEST(the_second_half_has_other_addresses)
 {
 	_cleanup_(synthetic_freep) struct synthetic *names = make(1, true);
 
-	(void)state;
 	(void)index_of(names, "a.example.net");
 	expect_address(names, 16, AF_INET, "::ffff:198.19.0.16");
 	expect_address(names, 16, AF_INET6, PREFIX "1:10");
@@ -161,7 +152,7 @@ static void the_second_half_has_other_addresses(void **state)
 	expect_name(names, PREFIX "10", NULL);
 }
 
-static void addresses_that_stand_for_nothing_have_no_name(void **state)
+TEST(addresses_that_stand_for_nothing_have_no_name)
 {
 	static const char *const others[] = {
 		"::ffff:198.18.0.0",
@@ -192,7 +183,6 @@ static void addresses_that_stand_for_nothing_have_no_name(void **state)
 	_cleanup_(synthetic_freep) struct synthetic *names = make(0, true),
 						    *without = make(0, false);
 
-	(void)state;
 	(void)index_of(names, "example.net");
 	(void)index_of(without, "example.net");
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
@@ -253,11 +243,10 @@ static void fill(struct synthetic *names, unsigned half, size_t length)
 	}
 }
 
-static void each_half_is_full_after_65520_names_of_any_length(void **state)
+TEST(each_half_is_full_after_65520_names_of_any_length)
 {
 	static const size_t lengths[] = {5, 24, 0, SYNTHETIC_LENGTH_MAX};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(lengths); i++) {
 		_cleanup_(synthetic_freep) struct synthetic *names = make(i % 2, true);
 		uint32_t index = 7;
@@ -276,13 +265,12 @@ static void each_half_is_full_after_65520_names_of_any_length(void **state)
 	}
 }
 
-static void a_text_stays_where_it_is(void **state)
+TEST(a_text_stays_where_it_is)
 {
 	_cleanup_(synthetic_freep) struct synthetic *names = make(0, false);
 	struct in6_addr address = address_of("::ffff:198.18.0.16");
 	const char *first;
 
-	(void)state;
 	(void)index_of(names, "example.net");
 	first = synthetic_by_address(names, &address);
 	for (uint32_t i = 0; i < 5000; i++)
@@ -291,12 +279,11 @@ static void a_text_stays_where_it_is(void **state)
 	assert_string_equal(first, "example.net");
 }
 
-static void without_memory_nothing_changes(void **state)
+TEST(without_memory_nothing_changes)
 {
 	_cleanup_(synthetic_freep) struct synthetic *names = make(0, false);
 	unsigned failed = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 5000; i++) {
 		const char *name = name_of(i, 100);
 		uint32_t index = 7;
@@ -314,12 +301,11 @@ static void without_memory_nothing_changes(void **state)
 	assert_in_range(failed, 5000 * 101 / 8192, 5000);
 }
 
-static void without_memory_none_are_made(void **state)
+TEST(without_memory_none_are_made)
 {
 	struct synthetic *names = NULL;
 	int r;
 
-	(void)state;
 	allocations_left = 0;
 	r = synthetic_new(&(struct synthetic_options){0}, &names);
 	allocations_left = UINT_MAX;
@@ -327,19 +313,4 @@ static void without_memory_none_are_made(void **state)
 	assert_null(names);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_names_nothing_is_found),
-		cmocka_unit_test(a_name_keeps_its_index),
-		cmocka_unit_test(the_first_half_begins_at_198_18),
-		cmocka_unit_test(the_second_half_has_other_addresses),
-		cmocka_unit_test(addresses_that_stand_for_nothing_have_no_name),
-		cmocka_unit_test(each_half_is_full_after_65520_names_of_any_length),
-		cmocka_unit_test(a_text_stays_where_it_is),
-		cmocka_unit_test(without_memory_nothing_changes),
-		cmocka_unit_test(without_memory_none_are_made),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

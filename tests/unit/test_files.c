@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yett-files by itself, outside of any sandbox: what it is asked, and what it keeps itself to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -25,6 +20,7 @@
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame_message.h"
+#include "tests/support/testing.h"
 
 static struct message message;
 static struct frame frame;
@@ -111,11 +107,10 @@ static struct message_file *prepare(enum file_operation operation)
 	return &message.body.file;
 }
 
-static void what_is_no_request_is_refused(void **state)
+TEST_WITH(what_is_no_request_is_refused, set_up, tear_down)
 {
 	const int three[] = {0, 0, 0};
 
-	(void)state;
 	(void)prepare(FILE_MKDIR);
 	expect_refused(three, 1, YETT_R_FD_COUNT);
 	(void)prepare(FILE_PACK);
@@ -132,13 +127,12 @@ static void what_is_no_request_is_refused(void **state)
  * While it waits for the reader of its archive. Whoever reads a pipe hears when its last writer is
  * gone: /proc/PID/fd would tell root alone.
  */
-static void what_its_parent_had_open_is_closed(void **state)
+TEST_WITH(what_its_parent_had_open_is_closed, set_up, tear_down)
 {
 	int ends[2], left[2], kept, socket, fds[2];
 	pid_t pid;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe2(left, O_CLOEXEC), 0);
 	kept = fcntl(left[1], F_DUPFD, 50); /* without close-on-exec */
 	assert_true(kept >= 50);
@@ -229,12 +223,11 @@ static int try_calls(int socket, pid_t parent)
 	return fcntl(socket, F_GETFL) < 0 ? 102 : 0; /* what it needs is there */
 }
 
-static void outside_it_makes_no_connection_and_signals_nobody(void **state)
+TEST_WITH(outside_it_makes_no_connection_and_signals_nobody, set_up, tear_down)
 {
 	int pair[2], status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	pid = fork();
 	if (pid == 0)
@@ -245,9 +238,8 @@ static void outside_it_makes_no_connection_and_signals_nobody(void **state)
 	close(pair[1]);
 }
 
-static void outside_it_reaches_one_directory_only(void **state)
+TEST_WITH(outside_it_reaches_one_directory_only, set_up, tear_down)
 {
-	(void)state;
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 2) {
 		print_message("Landlock is needed, of version 2\n");
 		skip();
@@ -267,17 +259,4 @@ static void outside_it_reaches_one_directory_only(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_is_no_request_is_refused, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_its_parent_had_open_is_closed, set_up,
-	                                        tear_down),
-		cmocka_unit_test_setup_teardown(outside_it_reaches_one_directory_only, set_up,
-	                                        tear_down),
-		cmocka_unit_test_setup_teardown(outside_it_makes_no_connection_and_signals_nobody,
-	                                        set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,18 +3,13 @@
  * The emitter of filters: what its programs say, against the verdicts that they are made of, and
  * against the programs that libseccomp makes of the same tables.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/filter_head.h"
 #include "programs/decide/policy/filter.h"
 #include "programs/decide/policy/seccomp.h"
 #include "tests/support/bpf.h"
+#include "tests/support/testing.h"
 
 #include <linux/audit.h>
 #include <seccomp.h>
@@ -157,13 +152,12 @@ static void random_filter(struct filter *filter, struct seccomp_rule *rules)
 	}
 }
 
-static void a_program_says_what_the_verdicts_say(void **state)
+TEST(a_program_says_what_the_verdicts_say)
 {
 	static struct seccomp_rule rules[SECCOMP_RULES_MAX];
 	static struct filter filter;
 	size_t longest = 0;
 
-	(void)state;
 	for (size_t round = 0; round < 200; round++) {
 		struct bpf program;
 
@@ -188,14 +182,13 @@ static void a_program_says_what_the_verdicts_say(void **state)
 	assert_true(longest > 600); /* jumps that do not reach had to be helped */
 }
 
-static void a_program_of_one_verdict_is_an_answer(void **state)
+TEST(a_program_of_one_verdict_is_an_answer)
 {
 	static struct filter filter;
 	struct seccomp_data data = call(7, (uint64_t[6]){0});
 	struct sock_filter head[FILTER_HEAD];
 	struct bpf program;
 
-	(void)state;
 	filter.arch = data.arch;
 	filter.otherwise = SECCOMP_RET_LOG;
 	for (size_t i = 0; i < FILTER_NUMBERS; i++)
@@ -210,13 +203,12 @@ static void a_program_of_one_verdict_is_an_answer(void **state)
 	free(program.code);
 }
 
-static void a_program_that_is_too_long_is_refused(void **state)
+TEST(a_program_that_is_too_long_is_refused)
 {
 	static struct seccomp_rule rules[SECCOMP_RULES_MAX];
 	static struct filter filter = {.rules = rules};
 	struct bpf program = {0};
 
-	(void)state;
 	for (size_t i = 0; i < SECCOMP_RULES_MAX; i++)
 		rules[i] = (struct seccomp_rule){
 			.error = 1,
@@ -629,7 +621,7 @@ static void compare_spec(const struct seccomp_spec *spec)
 			"yett.conf", 1                                                     \
 	}
 
-static void each_filter_says_what_libseccomps_would_say(void **state)
+TEST(each_filter_says_what_libseccomps_would_say)
 {
 	static char clone3[] = "clone3", keyctl[] = "keyctl", mount[] = "mount",
 		    openat[] = "openat", socket[] = "socket", personality[] = "personality",
@@ -649,17 +641,15 @@ static void each_filter_says_what_libseccomps_would_say(void **state)
 		{.allow = NAMES(clone3, uselib), .log = NAMES(clone3, statmount, mknodat)},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++)
 		compare_spec(&specs[i]);
 }
 
-static void calls_that_are_always_allowed_are_allowed_by_number(void **state)
+TEST(calls_that_are_always_allowed_are_allowed_by_number)
 {
 	static const long numbers[] = {SYS_read,  SYS_write,       SYS_getpid,       SYS_mmap,
 	                               SYS_futex, SYS_close_range, SYS_set_mempolicy};
 
-	(void)state;
 	for (int role = 0; role < 2; role++) {
 		struct yett_error error = {0};
 		struct bpf program = {0};
@@ -675,15 +665,4 @@ static void calls_that_are_always_allowed_are_allowed_by_number(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_program_says_what_the_verdicts_say),
-		cmocka_unit_test(a_program_of_one_verdict_is_an_answer),
-		cmocka_unit_test(a_program_that_is_too_long_is_refused),
-		cmocka_unit_test(each_filter_says_what_libseccomps_would_say),
-		cmocka_unit_test(calls_that_are_always_allowed_are_allowed_by_number),
-	};
-
-	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

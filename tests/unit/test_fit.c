@@ -3,6 +3,7 @@
  * said of it. */
 #include "base/net_rule_parse.h"
 #include "programs/decide/decider/fit.h"
+#include "tests/support/testing.h"
 #include "tests/unit/decide.h"
 
 #define GRANT                                                                                                    \
@@ -35,10 +36,8 @@ static void refused(struct decide *d, const struct means *means, const char *mes
 		fail_msg("%d: %s (%s)", r, d->error.message, d->error.detail);
 }
 
-static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
+WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PLAIN);
 	assert_int_equal(fit(d, &none), 0);
 	assert_string_equal(
@@ -60,7 +59,7 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 	assert_int_equal(d->plan.user_limits.pids, 9);
 }
 
-static void all_that_can_be_missing_is_said_to_the_end(void **state)
+WITH_DECIDE(all_that_can_be_missing_is_said_to_the_end)
 {
 	static const char last[] = "; no SELinux label";
 	/* What a policy can say, as the longest texts: programs/decide/policy/settings.c. */
@@ -69,7 +68,6 @@ static void all_that_can_be_missing_is_said_to_the_end(void **state)
 	                                    .cpu_weight = 10000,
 	                                    .pids = 4194304};
 	const struct means least = {.misses_label = true, .leaves_cores = true};
-	struct decide *d = *state;
 	size_t parts = 1, length;
 
 	decide_policy(d, PLAIN);
@@ -85,10 +83,8 @@ static void all_that_can_be_missing_is_said_to_the_end(void **state)
 		10); /* the uid, cores, three limits, those of the user together, and the label */
 }
 
-static void nothing_is_said_where_all_is_as_asked(void **state)
+WITH_DECIDE(nothing_is_said_where_all_is_as_asked)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, "profile \"default\" { identity = caller memory = unlimited }\n"
 		   "grant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_caller = true }\n");
@@ -96,9 +92,8 @@ static void nothing_is_said_where_all_is_as_asked(void **state)
 	assert_string_equal(d->plan.weaker, "");
 }
 
-static void limits_that_were_asked_for_are_refused(void **state)
+WITH_DECIDE(limits_that_were_asked_for_are_refused)
 {
-	struct decide *d = *state;
 	struct message_limits *limits = &d->request.body.create.limits;
 
 	decide_policy(d, PLAIN);
@@ -112,9 +107,8 @@ static void limits_that_were_asked_for_are_refused(void **state)
 	assert_int_equal(fit(d, &none), 0);
 }
 
-static void a_life_that_takes_a_control_group_is_refused(void **state)
+WITH_DECIDE(a_life_that_takes_a_control_group_is_refused)
 {
-	struct decide *d = *state;
 	struct message_life *life = &d->request.body.create.life;
 
 	decide_policy(d, PLAIN);
@@ -137,10 +131,8 @@ static void ask_for(struct decide *d, const char *text)
 }
 
 /* Nobody has to catch anything there. */
-static void the_network_of_the_host_is_had_without_root(void **state)
+WITH_DECIDE(the_network_of_the_host_is_had_without_root)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host }\n");
@@ -151,10 +143,8 @@ static void the_network_of_the_host_is_had_without_root(void **state)
 	                       "127.0.0.1; without root: commands have your own uid outside, too"));
 }
 
-static void a_network_is_one_of_some_ports(void **state)
+WITH_DECIDE(a_network_is_one_of_some_ports)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" {\n network = limited\n allow = {\"a.example:443\"}\n}\n"
@@ -180,10 +170,8 @@ static void a_network_is_one_of_some_ports(void **state)
 	refused(d, &all, "and 'git.example.org' exceeds that", "NAME:443");
 }
 
-static void a_rule_of_the_policy_that_cannot_be_had_is_named_with_its_line(void **state)
+WITH_DECIDE(a_rule_of_the_policy_that_cannot_be_had_is_named_with_its_line)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" {\n network = limited\n allow = {\"a.example:443\",\n \"*.b.example\"}\n}\n"
@@ -192,7 +180,7 @@ static void a_rule_of_the_policy_that_cannot_be_had_is_named_with_its_line(void 
 	assert_non_null(strstr(d->error.message, ":4) exceeds that"));
 }
 
-static void what_a_profile_insists_on_is_refused(void **state)
+WITH_DECIDE(what_a_profile_insists_on_is_refused)
 {
 	static const struct {
 		const char *key, *message;
@@ -200,7 +188,6 @@ static void what_a_profile_insists_on_is_refused(void **state)
 	            {"devices = {\"/dev/fuse\"}", "device nodes"},
 	            {"identity = root", "root inside"},
 	            {"label = required selinux_type = \"x\"", "label"}};
-	struct decide *d = *state;
 	char text[512];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -211,19 +198,4 @@ static void what_a_profile_insists_on_is_refused(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said),
-		WITH_DECIDE(all_that_can_be_missing_is_said_to_the_end),
-		WITH_DECIDE(nothing_is_said_where_all_is_as_asked),
-		WITH_DECIDE(limits_that_were_asked_for_are_refused),
-		WITH_DECIDE(a_life_that_takes_a_control_group_is_refused),
-		WITH_DECIDE(the_network_of_the_host_is_had_without_root),
-		WITH_DECIDE(a_network_is_one_of_some_ports),
-		WITH_DECIDE(a_rule_of_the_policy_that_cannot_be_had_is_named_with_its_line),
-		WITH_DECIDE(what_a_profile_insists_on_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

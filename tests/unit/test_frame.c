@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packets and descriptors over a real socket pair. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,6 +10,7 @@
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame_message.h"
+#include "tests/support/testing.h"
 
 static struct frame frame;
 static struct message message;
@@ -75,7 +71,7 @@ static void send_raw(int socket, size_t length, size_t fd_count)
 	assert_int_equal(sendmsg(socket, &header, 0), length);
 }
 
-static void bytes_and_descriptors_arrive_together(void **state)
+TEST_WITH(bytes_and_descriptors_arrive_together, open_pair, close_pair)
 {
 	int *sockets = *state, pipes[2];
 	struct stat sent, arrived;
@@ -98,7 +94,7 @@ static void bytes_and_descriptors_arrive_together(void **state)
 	frame_close_fds(NULL);
 }
 
-static void descriptors_that_were_taken_stay_open(void **state)
+TEST_WITH(descriptors_that_were_taken_stay_open, open_pair, close_pair)
 {
 	int *sockets = *state, zero = STDIN_FILENO, taken;
 
@@ -110,9 +106,10 @@ static void descriptors_that_were_taken_stay_open(void **state)
 	(void)close(taken);
 }
 
-static void too_many_descriptors_are_refused_and_closed(void **state)
+#define WITH_SOCKETS(test) TEST_OF(test, int *sockets, open_pair, close_pair)
+
+WITH_SOCKETS(too_many_descriptors_are_refused_and_closed)
 {
-	int *sockets = *state;
 	unsigned before = count_fds();
 
 	send_raw(sockets[0], 10, 253);
@@ -129,9 +126,8 @@ static void too_many_descriptors_are_refused_and_closed(void **state)
 	assert_int_equal(count_fds(), before);
 }
 
-static void a_packet_that_is_too_large_is_refused_and_the_next_one_is_read(void **state)
+WITH_SOCKETS(a_packet_that_is_too_large_is_refused_and_the_next_one_is_read)
 {
-	int *sockets = *state;
 	unsigned before = count_fds();
 
 	send_raw(sockets[0], MESSAGE_PACKET_MAX + 1, 2);
@@ -149,9 +145,8 @@ static void a_packet_that_is_too_large_is_refused_and_the_next_one_is_read(void 
 	                 -EMSGSIZE);
 }
 
-static void an_empty_packet_is_the_end_and_its_descriptors_are_closed(void **state)
+WITH_SOCKETS(an_empty_packet_is_the_end_and_its_descriptors_are_closed)
 {
-	int *sockets = *state;
 	unsigned before = count_fds();
 
 	send_raw(sockets[0], 0, 3);
@@ -159,10 +154,8 @@ static void an_empty_packet_is_the_end_and_its_descriptors_are_closed(void **sta
 	assert_int_equal(count_fds(), before);
 }
 
-static void nothing_to_read_and_nobody_to_write_to_are_told_apart(void **state)
+WITH_SOCKETS(nothing_to_read_and_nobody_to_write_to_are_told_apart)
 {
-	int *sockets = *state;
-
 	assert_int_equal(frame_receive(sockets[1], &frame, MSG_DONTWAIT), -EAGAIN);
 	sockets[0] = fd_close(sockets[0]);
 	assert_int_equal(frame_receive(sockets[1], &frame, MSG_DONTWAIT), 0);
@@ -170,7 +163,7 @@ static void nothing_to_read_and_nobody_to_write_to_are_told_apart(void **state)
 	                 -EPIPE); /* and no SIGPIPE ends this test */
 }
 
-static void a_peer_that_stops_reading_does_not_block(void **state)
+TEST_WITH(a_peer_that_stops_reading_does_not_block, open_pair, close_pair)
 {
 	int *sockets = *state, r = 0;
 
@@ -194,7 +187,7 @@ static void receive_message(int socket, uint32_t kind, uint64_t sequence)
 	                 0);
 }
 
-static void a_message_travels_behind_its_envelope(void **state)
+TEST_WITH(a_message_travels_behind_its_envelope, open_pair, close_pair)
 {
 	int *sockets = *state, zero = STDIN_FILENO;
 
@@ -208,10 +201,8 @@ static void a_message_travels_behind_its_envelope(void **state)
 	frame_close_fds(&frame);
 }
 
-static void a_long_message_travels_too(void **state)
+WITH_SOCKETS(a_long_message_travels_too)
 {
-	int *sockets = *state;
-
 	memset(&message, 0, sizeof message);
 	memset(large, 'a', 60000);
 	large[60000] = '\0';
@@ -223,10 +214,8 @@ static void a_long_message_travels_too(void **state)
 	assert_string_equal(message_text(&message, message.body.exec.argv[0]), (char *)large);
 }
 
-static void a_message_out_of_its_bounds_or_unsigned_is_not_sent(void **state)
+WITH_SOCKETS(a_message_out_of_its_bounds_or_unsigned_is_not_sent)
 {
-	int *sockets = *state;
-
 	memset(&message, 0, sizeof message);
 	message.kind = MESSAGE_STARTED;
 	assert_int_equal(frame_send_message(sockets[0], &message, 1, NULL, 0, 0), -EMSGSIZE);
@@ -235,9 +224,8 @@ static void a_message_out_of_its_bounds_or_unsigned_is_not_sent(void **state)
 	assert_int_equal(frame_receive(sockets[1], &frame, MSG_DONTWAIT), -EAGAIN);
 }
 
-static void an_error_is_sent_with_everything_it_says(void **state)
+WITH_SOCKETS(an_error_is_sent_with_everything_it_says)
 {
-	int *sockets = *state;
 	struct yett_error error;
 
 	(void)error_set(&error, YETT_E_TIMEOUT, YETT_R_SIZE, "too late");
@@ -251,9 +239,8 @@ static void an_error_is_sent_with_everything_it_says(void **state)
 	assert_string_equal(message_text(&message, message.body.error.detail), "by 3 ms");
 }
 
-static void an_error_whose_text_is_no_utf8_is_sent_all_the_same(void **state)
+WITH_SOCKETS(an_error_whose_text_is_no_utf8_is_sent_all_the_same)
 {
-	int *sockets = *state;
 	struct yett_error error = {.code = YETT_E_INVALID_REQUEST};
 
 	memset(error.message, 'm', sizeof error.message);      /* no NUL at all */
@@ -268,7 +255,7 @@ static void an_error_whose_text_is_no_utf8_is_sent_all_the_same(void **state)
 #define SO_PASSPIDFD 76 /* asm-generic/socket.h; Linux 6.5 */
 #endif
 
-static void a_descriptor_that_nobody_sent_is_closed(void **state)
+TEST_WITH(a_descriptor_that_nobody_sent_is_closed, open_pair, close_pair)
 {
 	int *sockets = *state, on = 1;
 	unsigned before = count_fds();
@@ -284,10 +271,8 @@ static void a_descriptor_that_nobody_sent_is_closed(void **state)
 	}
 }
 /* What lies behind an empty packet is not closed either. */
-static void a_socket_is_closed_unless_descriptors_are_queued_in_it(void **state)
+WITH_SOCKETS(a_socket_is_closed_unless_descriptors_are_queued_in_it)
 {
-	int *sockets = *state;
-
 	assert_int_equal(send(sockets[0], "", 0, 0), 0);
 	assert_int_equal(frame_send(sockets[0], "x", 1, (const int[]){STDIN_FILENO}, 1, 0), 0);
 	assert_false(frame_peek_fds(sockets[1]));
@@ -304,25 +289,4 @@ static void a_socket_is_closed_unless_descriptors_are_queued_in_it(void **state)
 	sockets[1] = -1;
 }
 
-int main(void)
-{
-#define ON_A_PAIR(test) cmocka_unit_test_setup_teardown(test, open_pair, close_pair)
-	const struct CMUnitTest tests[] = {
-		ON_A_PAIR(a_socket_is_closed_unless_descriptors_are_queued_in_it),
-		ON_A_PAIR(bytes_and_descriptors_arrive_together),
-		ON_A_PAIR(descriptors_that_were_taken_stay_open),
-		ON_A_PAIR(too_many_descriptors_are_refused_and_closed),
-		ON_A_PAIR(a_packet_that_is_too_large_is_refused_and_the_next_one_is_read),
-		ON_A_PAIR(a_descriptor_that_nobody_sent_is_closed),
-		ON_A_PAIR(an_empty_packet_is_the_end_and_its_descriptors_are_closed),
-		ON_A_PAIR(nothing_to_read_and_nobody_to_write_to_are_told_apart),
-		ON_A_PAIR(a_peer_that_stops_reading_does_not_block),
-		ON_A_PAIR(a_message_travels_behind_its_envelope),
-		ON_A_PAIR(a_long_message_travels_too),
-		ON_A_PAIR(a_message_out_of_its_bounds_or_unsigned_is_not_sent),
-		ON_A_PAIR(an_error_is_sent_with_everything_it_says),
-		ON_A_PAIR(an_error_whose_text_is_no_utf8_is_sent_all_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

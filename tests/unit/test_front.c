@@ -3,14 +3,11 @@
  * taking rules over. */
 #include "programs/net/ruleset.h"
 #include "programs/net/tokens.h"
+#include "tests/support/testing.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000)
 
@@ -28,11 +25,10 @@ static uint64_t drain(struct tokens *tokens, uint64_t from_us, uint64_t until_us
 	return taken;
 }
 
-static void test_what_is_not_bounded_never_waits(void **state)
+TEST(test_what_is_not_bounded_never_waits)
 {
 	struct tokens tokens = {0};
 
-	(void)state;
 	tokens_set(&tokens, 0, 5);
 	tokens_take(&tokens, SIZE_MAX / 2);
 	assert_true(tokens_left(&tokens, 6) == SIZE_MAX);
@@ -41,13 +37,12 @@ static void test_what_is_not_bounded_never_waits(void **state)
 	assert_true(tokens_left(&tokens, 8) == SIZE_MAX);
 }
 
-static void test_any_rate_is_kept_over_any_steps(void **state)
+TEST(test_any_rate_is_kept_over_any_steps)
 {
 	static const uint64_t rates[] = {1,      7,       1000,       4096,
 	                                 123457, 1 << 20, 1000000007, TOKENS_RATE_MAX},
 			      steps[] = {1, 333, 10 * MS, 99 * MS};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
 		for (size_t k = 0; k < ARRAY_SIZE(steps); k++) {
 			struct tokens tokens = {0};
@@ -63,11 +58,10 @@ static void test_any_rate_is_kept_over_any_steps(void **state)
 	}
 }
 
-static void test_a_pause_saves_no_more_than_100_ms(void **state)
+TEST(test_a_pause_saves_no_more_than_100_ms)
 {
 	struct tokens tokens = {0};
 
-	(void)state;
 	tokens_set(&tokens, 1000000, 0);
 	assert_int_equal(tokens_left(&tokens, 0), 100000);
 	tokens_take(&tokens, 100000);
@@ -78,11 +72,10 @@ static void test_a_pause_saves_no_more_than_100_ms(void **state)
 	assert_int_equal(tokens_left(&tokens, UINT64_MAX), 100000);
 }
 
-static void test_a_new_rate_forgives_nothing(void **state)
+TEST(test_a_new_rate_forgives_nothing)
 {
 	struct tokens tokens = {0};
 
-	(void)state;
 	tokens_set(&tokens, 1000000, 0);
 	tokens_take(&tokens, tokens_left(&tokens, 0));
 	tokens_set(&tokens, 2000000, 0);
@@ -125,12 +118,11 @@ static int map(const struct image *image, size_t size)
 	return r == 1 ? 0 : r;
 }
 
-static void test_rules_are_taken_only_as_they_are_made(void **state)
+TEST(test_rules_are_taken_only_as_they_are_made)
 {
 	struct image image = image_valid();
 	struct egress_rules *rules = (struct egress_rules *)image.bytes;
 
-	(void)state;
 	assert_int_equal(map(&image, sizeof image), 0);
 	for (size_t size = 1; size < sizeof image; size++)
 		assert_int_equal(map(&image, size), -EBADMSG);
@@ -156,14 +148,13 @@ static void test_rules_are_taken_only_as_they_are_made(void **state)
 	assert_int_equal(map(&image, sizeof image), -EBADMSG);
 }
 
-static void test_rules_that_can_be_changed_are_none(void **state)
+TEST(test_rules_that_can_be_changed_are_none)
 {
 	struct image image = image_valid();
 	_cleanup_fd_ int memory = memfd_create("rules", MFD_CLOEXEC | MFD_ALLOW_SEALING),
 			 null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct ruleset rules = {0};
 
-	(void)state;
 	assert_int_equal(write(memory, &image, sizeof image), sizeof image);
 	assert_int_equal(ruleset_change(&rules, memory), -EBADMSG);
 	assert_int_equal(fcntl(memory, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK), 0);
@@ -175,16 +166,4 @@ static void test_rules_that_can_be_changed_are_none(void **state)
 	assert_int_equal(ruleset_change(&rules, -1), -EBADMSG);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_not_bounded_never_waits),
-		cmocka_unit_test(test_any_rate_is_kept_over_any_steps),
-		cmocka_unit_test(test_a_pause_saves_no_more_than_100_ms),
-		cmocka_unit_test(test_a_new_rate_forgives_nothing),
-		cmocka_unit_test(test_rules_are_taken_only_as_they_are_made),
-		cmocka_unit_test(test_rules_that_can_be_changed_are_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

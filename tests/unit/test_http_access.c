@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may ask by HTTP: each way of asking, and each that only looks like one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/http/access.h"
+#include "tests/support/testing.h"
 
 #define OWN  1000
 #define PORT 4711
@@ -38,12 +33,11 @@ static struct access make(void)
 	return access;
 }
 
-static void the_peers_uid_counts(void **state)
+TEST(the_peers_uid_counts)
 {
 	struct access access = make();
 	struct access_request request = by_unix;
 
-	(void)state;
 	assert_int_equal(check(&access, request), 0);
 	request.uid = 0;
 	assert_int_equal(check(&access, request), 0);
@@ -53,7 +47,7 @@ static void the_peers_uid_counts(void **state)
 	assert_int_equal(check(&access, request), 403);
 }
 
-static void only_names_of_this_host_are_hosts(void **state)
+TEST(only_names_of_this_host_are_hosts)
 {
 	static const struct {
 		const char *host;
@@ -77,7 +71,6 @@ static void only_names_of_this_host_are_hosts(void **state)
 	struct access access = make();
 	char bearer[128];
 
-	(void)state;
 	(void)snprintf(bearer, sizeof bearer, "Bearer %s", access.token);
 	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
 		struct access_request one = by_unix, other = by_tcp;
@@ -89,7 +82,7 @@ static void only_names_of_this_host_are_hosts(void **state)
 	}
 }
 
-static void another_origin_is_refused(void **state)
+TEST(another_origin_is_refused)
 {
 	static const char *const refused[] = {"null",
 	                                      "",
@@ -101,7 +94,6 @@ static void another_origin_is_refused(void **state)
 	struct access access = make();
 	struct access_request request = by_unix;
 
-	(void)state;
 	request.origin = "http://localhost";
 	assert_int_equal(check(&access, request), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -110,13 +102,12 @@ static void another_origin_is_refused(void **state)
 	}
 }
 
-static void by_tcp_it_takes_the_token(void **state)
+TEST(by_tcp_it_takes_the_token)
 {
 	struct access access = make();
 	struct access_request request = by_tcp;
 	char text[128];
 
-	(void)state;
 	assert_int_equal(check(&access, request), 401);
 	request.authorization = text;
 	(void)snprintf(text, sizeof text, "bearer %s", access.token);
@@ -134,25 +125,23 @@ static void by_tcp_it_takes_the_token(void **state)
 	assert_int_equal(check(&access, request), 401);
 }
 
-static void a_server_without_secrets_lets_nobody_in_by_tcp(void **state)
+TEST(a_server_without_secrets_lets_nobody_in_by_tcp)
 {
 	struct access access = {.uid = OWN, .port = PORT};
 	struct access_request request = by_tcp;
 
-	(void)state;
 	request.authorization = "Bearer ";
 	request.cookies = "yett-4711=";
 	assert_int_equal(check(&access, request), 401);
 	assert_false(access_spend(&access, "", (char[8]){0}, 8));
 }
 
-static void once_is_once(void **state)
+TEST(once_is_once)
 {
 	struct access access = make();
 	struct access_request request = by_tcp;
 	char url[128], first[65], header[256], cookies[512];
 
-	(void)state;
 	access_make_url(&access, url, sizeof url);
 	assert_memory_equal(url, "http://127.0.0.1:4711/?once=", 28);
 	(void)strcpy(first, url + 28);
@@ -169,12 +158,11 @@ static void once_is_once(void **state)
 	assert_int_equal(check(&access, request), 401);
 }
 
-static void what_changes_something_is_json(void **state)
+TEST(what_changes_something_is_json)
 {
 	struct access access = make();
 	struct access_request request = by_unix;
 
-	(void)state;
 	request.method = "POST";
 	assert_int_equal(check(&access, request), 0);
 	request.has_body = true;
@@ -193,28 +181,13 @@ static void what_changes_something_is_json(void **state)
 	assert_int_equal(check(&access, request), 0);
 }
 
-static void secrets_differ(void **state)
+TEST(secrets_differ)
 {
 	struct access first = make(), second = make();
 
-	(void)state;
 	assert_int_equal(strlen(first.token), 64);
 	assert_string_not_equal(first.token, second.token);
 	assert_string_not_equal(first.token, first.cookie);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_peers_uid_counts),
-		cmocka_unit_test(only_names_of_this_host_are_hosts),
-		cmocka_unit_test(another_origin_is_refused),
-		cmocka_unit_test(by_tcp_it_takes_the_token),
-		cmocka_unit_test(a_server_without_secrets_lets_nobody_in_by_tcp),
-		cmocka_unit_test(once_is_once),
-		cmocka_unit_test(what_changes_something_is_json),
-		cmocka_unit_test(secrets_differ),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Durations of the older manager: what is written is read again, and what is none is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "agent/http/durations.h"
+#include "tests/support/testing.h"
 
 /* UINT64_MAX: it is none. */
 static uint64_t read_value(json_t *taken)
@@ -21,7 +16,7 @@ static uint64_t read_value(json_t *taken)
 	return ms;
 }
 
-static void texts_are_read(void **state)
+TEST(texts_are_read)
 {
 	static const struct {
 		const char *text;
@@ -52,14 +47,12 @@ static void texts_are_read(void **state)
 		{"99999999999h", UINT64_MAX},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(read_value(json_string(texts[i].text)), texts[i].ms);
 }
 
-static void numbers_are_nanoseconds(void **state)
+TEST(numbers_are_nanoseconds)
 {
-	(void)state;
 	assert_int_equal(read_value(json_integer(30000000000)), 30000);
 	assert_int_equal(read_value(json_integer(1)), 1);
 	assert_int_equal(read_value(json_real(1.5e6)), 2);
@@ -68,7 +61,7 @@ static void numbers_are_nanoseconds(void **state)
 	assert_int_equal(read_value(json_array()), UINT64_MAX);
 }
 
-static void what_is_written_is_read_again(void **state)
+TEST(what_is_written_is_read_again)
 {
 	static const struct {
 		uint64_t ms;
@@ -78,20 +71,10 @@ static void what_is_written_is_read_again(void **state)
 	               {0, "0s"},           {86400001, "24h0m0.001s"}};
 	char text[DURATIONS_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(written); i++) {
 		assert_string_equal(durations_write(written[i].ms, text), written[i].text);
 		assert_int_equal(read_value(json_string(text)), written[i].ms);
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_are_read),
-		cmocka_unit_test(numbers_are_nanoseconds),
-		cmocka_unit_test(what_is_written_is_read_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

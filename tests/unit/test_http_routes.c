@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which path is answered by which row of the table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/http/pages.h"
 #include "agent/http/routes.h"
+#include "tests/support/testing.h"
 
-static void each_path_has_its_row(void **state)
+TEST(each_path_has_its_row)
 {
 	static const struct {
 		const char *method, *path, *pattern,
@@ -39,7 +34,6 @@ static void each_path_has_its_row(void **state)
 		{"get", "/info", NULL, "GET"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		char rest[ROUTES_REST_SIZE], methods[ROUTES_REST_SIZE];
 		const struct route *route =
@@ -56,11 +50,10 @@ static void each_path_has_its_row(void **state)
 	}
 }
 
-static void what_is_too_long_is_no_path(void **state)
+TEST(what_is_too_long_is_no_path)
 {
 	char path[1024], rest[ROUTES_REST_SIZE], methods[ROUTES_REST_SIZE];
 
-	(void)state;
 	memset(path, 'x', sizeof path);
 	memcpy(path, "/status/", 8);
 	path[sizeof path - 1] = '\0';
@@ -70,11 +63,10 @@ static void what_is_too_long_is_no_path(void **state)
 	assert_int_equal(strlen(rest), ROUTES_REST_SIZE - 1);
 }
 
-static void the_files_of_the_page_are_there(void **state)
+TEST(the_files_of_the_page_are_there)
 {
 	size_t count = 0;
 
-	(void)state;
 	for (const struct page *page = pages; page->path; page++, count++) {
 		assert_ptr_equal(pages_find(page->path), page);
 		assert_true(page->length > 0);
@@ -85,13 +77,4 @@ static void the_files_of_the_page_are_there(void **state)
 	assert_null(pages_find("/index.html"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_path_has_its_row),
-		cmocka_unit_test(what_is_too_long_is_no_path),
-		cmocka_unit_test(the_files_of_the_page_are_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose ids a sandbox has: the lines of its map, at the borders of ranges and of what the kernel
  * takes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "helper/setup/idmap.h"
 #include "programs/rootless/rootless.h"
+#include "tests/support/testing.h"
 
 #define FIRST UINT32_C(1879113728)
 #define FACE  (FIRST - IDMAP_RANGE + IDMAP_ROLE_FACE)
@@ -72,12 +68,11 @@ static void check_hosts(const struct idmap_half *half, const uint32_t *others, s
 	}
 }
 
-static void a_callers_numbers_stand_for_private_ids_and_0_for_nobody(void **state)
+TEST(a_callers_numbers_stand_for_private_ids_and_0_for_nobody)
 {
 	static const gid_t groups[] = {27, 100};
 	static const uint32_t face[] = {FACE};
 
-	(void)state;
 	make(&(struct idmap_subject){.uid = 1000,
 	                             .gid = 1000,
 	                             .groups = groups,
@@ -99,11 +94,10 @@ static void a_callers_numbers_stand_for_private_ids_and_0_for_nobody(void **stat
 	assert_false(map.shares_need_own_map);
 }
 
-static void the_last_id_of_the_range_is_plain_and_the_next_one_stands_for_another(void **state)
+TEST(the_last_id_of_the_range_is_plain_and_the_next_one_stands_for_another)
 {
 	static const uint32_t face[] = {FACE};
 
-	(void)state;
 	make(&(struct idmap_subject){
 		.uid = IDMAP_RANGE - 1, .gid = IDMAP_RANGE, .identity = PLAN_IDENTITY_PRIVATE});
 	assert_int_equal(uid(IDMAP_RANGE - 1), LAST);
@@ -115,11 +109,10 @@ static void the_last_id_of_the_range_is_plain_and_the_next_one_stands_for_anothe
 	check_hosts(&map.gids, face, 1);
 }
 
-static void large_ids_have_one_of_the_range_each(void **state)
+TEST(large_ids_have_one_of_the_range_each)
 {
 	static const gid_t groups[] = {70001, UINT32_MAX - 1, 70000, 70001, 5};
 
-	(void)state;
 	make(&(struct idmap_subject){.uid = UINT32_MAX - 1,
 	                             .gid = 70000,
 	                             .groups = groups,
@@ -134,12 +127,11 @@ static void large_ids_have_one_of_the_range_each(void **state)
 	assert_int_equal(map.payload_uid, UINT32_MAX - 1);
 }
 
-static void a_caller_of_its_own_identity_is_itself_and_nobody_else(void **state)
+TEST(a_caller_of_its_own_identity_is_itself_and_nobody_else)
 {
 	static const gid_t groups[] = {0, 27, 70000};
 	static const uint32_t uids[] = {FACE, 1000}, gids[] = {0, 27, 1001, 70000};
 
-	(void)state;
 	make(&(struct idmap_subject){.uid = 1000,
 	                             .gid = 1001,
 	                             .groups = groups,
@@ -157,9 +149,8 @@ static void a_caller_of_its_own_identity_is_itself_and_nobody_else(void **state)
 	check_hosts(&map.gids, gids, ARRAY_SIZE(gids));
 }
 
-static void root_inside_is_a_private_id(void **state)
+TEST(root_inside_is_a_private_id)
 {
-	(void)state;
 	make(&(struct idmap_subject){.uid = 70000, .gid = 1000, .identity = PLAN_IDENTITY_ROOT});
 	assert_int_equal(uid(0), FIRST);
 	assert_int_equal(gid(0), FIRST);
@@ -172,11 +163,10 @@ static void root_inside_is_a_private_id(void **state)
 	check_hosts(&map.gids, NULL, 0);
 }
 
-static void a_caller_that_is_0_has_that_number(void **state)
+TEST(a_caller_that_is_0_has_that_number)
 {
 	static const gid_t groups[] = {0};
 
-	(void)state;
 	make(&(struct idmap_subject){.uid = 0,
 	                             .gid = 1000,
 	                             .groups = groups,
@@ -191,7 +181,7 @@ static void a_caller_that_is_0_has_that_number(void **state)
 	assert_int_equal(gid(0), FIRST);
 }
 
-static void inits_id_is_nobody_elses(void **state)
+TEST(inits_id_is_nobody_elses)
 {
 	static const gid_t tops[] = {65533, 65532, 65531}, large[] = {70000, 70001, 70002, 65530},
 			   many[] = {70000, 70001, 70002, 70003, 70004, 70005, 70006, 70007};
@@ -221,7 +211,6 @@ static void inits_id_is_nobody_elses(void **state)
 	         .identity = PLAN_IDENTITY_ROOT},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++) {
 		const struct idmap_subject *subject = &subjects[i];
 		uint32_t own;
@@ -243,13 +232,12 @@ static void inits_id_is_nobody_elses(void **state)
 
 /* Every other id is one of the caller's, so that each takes a line of its own, and one before it.
  */
-static void more_lines_than_the_kernel_takes_are_refused(void **state)
+TEST(more_lines_than_the_kernel_takes_are_refused)
 {
 	static gid_t groups[PLAN_GROUPS_MAX + 1];
 	struct idmap_subject subject = {
 		.uid = 1000, .gid = 3, .groups = groups, .identity = PLAN_IDENTITY_CALLER};
 
-	(void)state;
 	for (uint32_t i = 0; i < ARRAY_SIZE(groups); i++)
 		groups[i] = 5 + 2 * i;
 	/* 0, 1 to 2, 3, then two for each group, and what is above them. */
@@ -272,11 +260,10 @@ static void more_lines_than_the_kernel_takes_are_refused(void **state)
 	assert_int_equal(idmap_make(&subject, FIRST, FACE, &map), -E2BIG);
 }
 
-static void as_many_large_groups_as_there_may_be_have_private_ids(void **state)
+TEST(as_many_large_groups_as_there_may_be_have_private_ids)
 {
 	static gid_t groups[PLAN_GROUPS_MAX];
 
-	(void)state;
 	for (uint32_t i = 0; i < ARRAY_SIZE(groups); i++)
 		groups[i] = 100000 + i;
 	make(&(struct idmap_subject){.uid = 1000,
@@ -290,11 +277,10 @@ static void as_many_large_groups_as_there_may_be_have_private_ids(void **state)
 	assert_int_equal(gid(IDMAP_RANGE - PLAN_GROUPS_MAX - 1), LAST - PLAN_GROUPS_MAX);
 }
 
-static void an_id_is_looked_up_at_both_ends_of_a_line(void **state)
+TEST(an_id_is_looked_up_at_both_ends_of_a_line)
 {
 	const struct idmap_half half = {.lines = {{10, 1000, 3}, {20, 5, 1}}, .count = 2};
 
-	(void)state;
 	assert_int_equal(idmap_host(&half, 9), NONE);
 	assert_int_equal(idmap_host(&half, 10), 1000);
 	assert_int_equal(idmap_host(&half, 12), 1002);
@@ -304,12 +290,11 @@ static void an_id_is_looked_up_at_both_ends_of_a_line(void **state)
 	assert_int_equal(idmap_host(&(struct idmap_half){0}, 0), NONE);
 }
 
-static void without_root_its_map_has_the_callers_ids_and_no_other(void **state)
+TEST(without_root_its_map_has_the_callers_ids_and_no_other)
 {
 	const struct idmap_subject subject = {
 		.uid = 70000, .gid = 100, .identity = PLAN_IDENTITY_PRIVATE};
 
-	(void)state;
 	rootless_make_map(&subject, &map);
 	assert_int_equal(map.uids.count + map.gids.count, 2);
 	assert_int_equal(idmap_host(&map.uids, 70000), 70000);
@@ -319,22 +304,4 @@ static void without_root_its_map_has_the_callers_ids_and_no_other(void **state)
 	assert_int_equal(map.payload_gid, 100);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_callers_numbers_stand_for_private_ids_and_0_for_nobody),
-		cmocka_unit_test(
-			the_last_id_of_the_range_is_plain_and_the_next_one_stands_for_another),
-		cmocka_unit_test(large_ids_have_one_of_the_range_each),
-		cmocka_unit_test(a_caller_of_its_own_identity_is_itself_and_nobody_else),
-		cmocka_unit_test(root_inside_is_a_private_id),
-		cmocka_unit_test(a_caller_that_is_0_has_that_number),
-		cmocka_unit_test(inits_id_is_nobody_elses),
-		cmocka_unit_test(more_lines_than_the_kernel_takes_are_refused),
-		cmocka_unit_test(as_many_large_groups_as_there_may_be_have_private_ids),
-		cmocka_unit_test(an_id_is_looked_up_at_both_ends_of_a_line),
-		cmocka_unit_test(without_root_its_map_has_the_callers_ids_and_no_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

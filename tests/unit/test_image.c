@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The image of a policy: what yett-policy writes is read back, and nothing else is believed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,10 +12,10 @@
 #include "programs/decide/policy/check.h"
 #include "programs/decide/policy/compile.h"
 #include "programs/decide/policy/write.h"
+#include "tests/support/testing.h"
 
-static void private_ids_do_not_overlap_subordinate_ids(void **state)
+TEST(private_ids_do_not_overlap_subordinate_ids)
 {
-	(void)state;
 	assert_int_equal(check_subid_line("alice:100000:65536", 165536, 200000), 0);
 	assert_int_equal(check_subid_line("alice:100000:65536", 165535, 200000), 1);
 	assert_int_equal(check_subid_line("1000:100000:65536", 65536, 100000), 0);
@@ -111,9 +106,10 @@ static void *part(const struct bytes *bytes, const void *pointer)
 	return (char *)bytes->image + *(const size_t *)pointer;
 }
 
-static void what_was_written_is_read(void **state)
+#define WITH_BYTES(test) TEST_OF(test, const struct bytes *bytes, set_up, tear_down)
+
+WITH_BYTES(what_was_written_is_read)
 {
-	const struct bytes *bytes = *state;
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	const struct policy_profile *second;
 	struct yett_error error;
@@ -150,18 +146,14 @@ static void what_was_written_is_read(void **state)
 	assert_null(policy->grants[0].places[POLICY_LIMIT_PIDS].file);
 }
 
-static void every_shorter_image_is_refused(void **state)
+WITH_BYTES(every_shorter_image_is_refused)
 {
-	const struct bytes *bytes = *state;
-
 	for (size_t size = 0; size < bytes->size; size += size + 8 < sizeof *bytes->image ? 64 : 1)
 		assert_refused_as(bytes, size, "an image that was cut off");
 }
 
-static void a_longer_image_is_refused(void **state)
+TEST_OF(a_longer_image_is_refused, struct bytes *bytes, set_up, tear_down)
 {
-	struct bytes *bytes = *state;
-
 	bytes->image = realloc(bytes->image, bytes->size + 8);
 	memset((char *)bytes->image + bytes->size, 0, 8);
 	assert_refused_as(bytes, bytes->size + 8, "an image with something after it");
@@ -169,9 +161,8 @@ static void a_longer_image_is_refused(void **state)
 
 /* Every pointer to a part, with every offset that it must not have: before, after, over another
  * part, outside. */
-static void a_part_that_lies_elsewhere_is_refused(void **state)
+WITH_BYTES(a_part_that_lies_elsewhere_is_refused)
 {
-	const struct bytes *bytes = *state;
 	struct policy *policy = &bytes->image->policy;
 	struct policy_profile *profile = part(bytes, &policy->profiles);
 	struct policy_grant *grant = part(bytes, &policy->grants);
@@ -220,9 +211,8 @@ static void a_part_that_lies_elsewhere_is_refused(void **state)
 	}
 }
 
-static void a_count_that_does_not_fit_is_refused(void **state)
+WITH_BYTES(a_count_that_does_not_fit_is_refused)
 {
-	const struct bytes *bytes = *state;
 	struct policy *policy = &bytes->image->policy;
 	struct policy_profile *profile = part(bytes, &policy->profiles);
 	struct policy_grant *grant = part(bytes, &policy->grants);
@@ -256,10 +246,8 @@ static void a_count_that_does_not_fit_is_refused(void **state)
 	}
 }
 
-static void a_text_without_an_end_is_refused(void **state)
+WITH_BYTES(a_text_without_an_end_is_refused)
 {
-	const struct bytes *bytes = *state;
-
 	struct policy_profile *profile = part(bytes, &bytes->image->policy.profiles);
 	char *text = part(bytes, &profile->hostname);
 
@@ -267,9 +255,8 @@ static void a_text_without_an_end_is_refused(void **state)
 	assert_refused_as(bytes, bytes->size, "a text that does not end");
 }
 
-static void a_wrong_value_is_refused(void **state)
+WITH_BYTES(a_wrong_value_is_refused)
 {
-	const struct bytes *bytes = *state;
 	struct policy *policy = &bytes->image->policy;
 	struct policy_profile *profile = part(bytes, &policy->profiles);
 	struct policy_grant *grant = part(bytes, &policy->grants);
@@ -319,9 +306,8 @@ static void a_wrong_value_is_refused(void **state)
 
 /* Every byte of it, spoilt in three ways, is refused or read without harm: sanitizers and valgrind
  * look on. */
-static void no_byte_can_do_harm(void **state)
+WITH_BYTES(no_byte_can_do_harm)
 {
-	const struct bytes *bytes = *state;
 	char *base = (char *)bytes->image;
 	size_t refused = 0;
 
@@ -339,9 +325,8 @@ static void no_byte_can_do_harm(void **state)
 	assert_true(refused > 100);
 }
 
-static void what_was_loaded_cannot_be_changed_any_more(void **state)
+WITH_BYTES(what_was_loaded_cannot_be_changed_any_more)
 {
-	const struct bytes *bytes = *state;
 	_cleanup_fd_ int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	struct policy *other = NULL;
@@ -371,9 +356,8 @@ static void what_was_loaded_cannot_be_changed_any_more(void **state)
 }
 
 /* The monitor hands the decider what it has loaded itself. */
-static void what_was_loaded_and_sealed_is_loaded_again(void **state)
+WITH_BYTES(what_was_loaded_and_sealed_is_loaded_again)
 {
-	const struct bytes *bytes = *state;
 	_cleanup_(policy_freep) struct policy *policy = NULL, *again = NULL;
 	_cleanup_fd_ int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING),
 			 half = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -396,13 +380,12 @@ static void what_was_loaded_and_sealed_is_loaded_again(void **state)
 	assert_null(none);
 }
 
-static void an_error_is_handed_on(void **state)
+TEST(an_error_is_handed_on)
 {
 	_cleanup_fd_ int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct yett_error error = {0}, got = {0};
 	struct policy *policy = NULL;
 
-	(void)state;
 	(void)error_set(&error, YETT_E_SECURITY_VIOLATION, 0, "why");
 	error_detail(&error, "more");
 	assert_int_equal(image_write(fd, YETT_E_SECURITY_VIOLATION, NULL, &error), 0);
@@ -411,9 +394,8 @@ static void an_error_is_handed_on(void **state)
 	assert_null(policy);
 }
 
-static void an_error_that_is_none_is_refused(void **state)
+TEST_OF(an_error_that_is_none_is_refused, struct bytes *bytes, set_up, tear_down)
 {
-	struct bytes *bytes = *state;
 	struct image *image = bytes->image;
 	const int codes[] = {-1, -EPERM, 1 << 30, YETT_CODES_COUNT + 1};
 
@@ -433,25 +415,4 @@ static void an_error_that_is_none_is_refused(void **state)
 	assert_refused_as(bytes, bytes->size, "an error without an end");
 }
 
-#define WITH_IMAGE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_IMAGE(what_was_written_is_read),
-		WITH_IMAGE(every_shorter_image_is_refused),
-		WITH_IMAGE(a_longer_image_is_refused),
-		WITH_IMAGE(a_part_that_lies_elsewhere_is_refused),
-		WITH_IMAGE(a_count_that_does_not_fit_is_refused),
-		WITH_IMAGE(a_text_without_an_end_is_refused),
-		WITH_IMAGE(a_wrong_value_is_refused),
-		WITH_IMAGE(no_byte_can_do_harm),
-		WITH_IMAGE(what_was_loaded_cannot_be_changed_any_more),
-		WITH_IMAGE(what_was_loaded_and_sealed_is_loaded_again),
-		cmocka_unit_test(an_error_is_handed_on),
-		WITH_IMAGE(an_error_that_is_none_is_refused),
-		cmocka_unit_test(private_ids_do_not_overlap_subordinate_ids),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which descriptors may be a command's stdio. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "programs/inside/init/descriptor.h"
 #include "tests/support/sockets.h"
+#include "tests/support/testing.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -42,12 +37,11 @@ static void refused(int fd, const char *message)
 	close(fd);
 }
 
-static void pipes_sockets_files_and_null_are_accepted(void **state)
+TEST(pipes_sockets_files_and_null_are_accepted)
 {
 	char path[] = "/tmp/yett-descriptor-XXXXXX";
 	int p[2], s[2];
 
-	(void)state;
 	assert_return_code(pipe(p), errno);
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM, 0, s), errno);
 	for (int i = 0; i < 2; i++) {
@@ -61,11 +55,10 @@ static void pipes_sockets_files_and_null_are_accepted(void **state)
 	accepted(open("/dev/null", O_RDWR | O_CLOEXEC));
 }
 
-static void a_named_fifo_is_accepted(void **state)
+TEST(a_named_fifo_is_accepted)
 {
 	char folder[] = "/tmp/yett-descriptor-XXXXXX", path[64];
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/fifo", folder);
 	assert_return_code(mkfifo(path, 0600), errno);
@@ -74,17 +67,15 @@ static void a_named_fifo_is_accepted(void **state)
 	assert_return_code(rmdir(folder), errno);
 }
 
-static void sockets_that_reach_others_are_refused(void **state)
+TEST(sockets_that_reach_others_are_refused)
 {
-	(void)state;
 	for (size_t i = 0; i < SOCKETS_REACHING; i++)
 		refused(sockets_reaching_open(i),
 		        "stdout is a socket that has no peer, or can reach others");
 }
 
-static void directories_and_path_handles_are_refused(void **state)
+TEST(directories_and_path_handles_are_refused)
 {
-	(void)state;
 	refused(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "stdout is a directory");
 	refused(open("/tmp", O_PATH | O_CLOEXEC), "stdout is an O_PATH handle");
 	refused(open("/etc/passwd", O_PATH | O_CLOEXEC), "stdout is an O_PATH handle");
@@ -93,11 +84,10 @@ static void directories_and_path_handles_are_refused(void **state)
 	refused(open("/dev/null", O_PATH | O_CLOEXEC), "stdout is an O_PATH handle");
 }
 
-static void devices_other_than_null_are_refused(void **state)
+TEST(devices_other_than_null_are_refused)
 {
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 
-	(void)state;
 	refused(open("/dev/zero", O_RDONLY | O_CLOEXEC), "stdout is a terminal or another device");
 	refused(open("/dev/urandom", O_RDONLY | O_CLOEXEC),
 	        "stdout is a terminal or another device");
@@ -107,9 +97,8 @@ static void devices_other_than_null_are_refused(void **state)
 		refused(terminal, "stdout is a terminal or another device");
 }
 
-static void files_of_pseudo_file_systems_are_refused(void **state)
+TEST(files_of_pseudo_file_systems_are_refused)
 {
-	(void)state;
 	refused(open("/proc/self/status", O_RDONLY | O_CLOEXEC),
 	        "stdout is a file on a pseudo file system");
 	refused(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC),
@@ -119,13 +108,12 @@ static void files_of_pseudo_file_systems_are_refused(void **state)
 		        "stdout is a file on a pseudo file system");
 }
 
-static void kernel_objects_are_refused(void **state)
+TEST(kernel_objects_are_refused)
 {
 	struct yett_error error = {0};
 	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	sigset_t none;
 
-	(void)state;
 	sigemptyset(&none);
 	refused(epoll_create1(EPOLL_CLOEXEC), "stdout is a kernel object of its own");
 	refused(eventfd(0, EFD_CLOEXEC), "stdout is a kernel object of its own");
@@ -136,27 +124,12 @@ static void kernel_objects_are_refused(void **state)
 	close(pidfd);
 }
 
-static void a_number_that_is_no_descriptor_is_an_error(void **state)
+TEST(a_number_that_is_no_descriptor_is_an_error)
 {
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(descriptor_check(-1, "stdin", &error), -EBADF);
 	assert_int_equal(descriptor_check(987, "stdin", &error), -EBADF);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pipes_sockets_files_and_null_are_accepted),
-		cmocka_unit_test(a_named_fifo_is_accepted),
-		cmocka_unit_test(sockets_that_reach_others_are_refused),
-		cmocka_unit_test(directories_and_path_handles_are_refused),
-		cmocka_unit_test(devices_other_than_null_are_refused),
-		cmocka_unit_test(files_of_pseudo_file_systems_are_refused),
-		cmocka_unit_test(kernel_objects_are_refused),
-		cmocka_unit_test(a_number_that_is_no_descriptor_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("init: descriptors", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

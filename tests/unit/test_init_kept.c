@@ -2,17 +2,13 @@
 /* What yett-init keeps: outputs of commands, results of those that ended, and what later ones begin
  * with. Its parts alone. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "programs/inside/init/records.h"
 #include "programs/inside/init/session.h"
+#include "tests/support/testing.h"
 
 static struct message message;
 
@@ -25,14 +21,13 @@ static void feed(struct capture *capture, int writer, const char *bytes, size_t 
 	capture_read(capture, capture_available(capture, &wanted), room);
 }
 
-static void output_is_kept_up_to_its_bound_and_the_room(void **state)
+TEST(output_is_kept_up_to_its_bound_and_the_room)
 {
 	struct capture capture;
 	char kept[16] = "";
 	size_t wanted;
 	int writer;
 
-	(void)state;
 	assert_int_equal(capture_open(&capture, 8, &writer), 0);
 	assert_int_equal(capture_available(&capture, &wanted), 0);
 	capture_read(&capture, 0, 100);
@@ -77,13 +72,12 @@ static struct record record_of(struct records *records, const char *name)
 	return record;
 }
 
-static void a_record_has_the_arguments_cut_and_of_whole_characters(void **state)
+TEST(a_record_has_the_arguments_cut_and_of_whole_characters)
 {
 	static struct records records;
 	char name[600];
 	struct record record = record_of(&records, "ls");
 
-	(void)state;
 	assert_memory_equal(record.argv, "ls\0argument", sizeof "ls\0argument");
 	assert_int_equal(record.argv_count, 2);
 	assert_false(record.argv_cut);
@@ -114,11 +108,10 @@ static void end_one(struct records *records, bool has_output, bool is_fetched)
 	records_keep_consume(records, &record);
 }
 
-static void results_go_by_age_and_room_is_made_by_those_with_output(void **state)
+TEST(results_go_by_age_and_room_is_made_by_those_with_output)
 {
 	static struct records records;
 
-	(void)state;
 	for (uint64_t i = 1; i <= RECORDS_MAX + 2; i++)
 		end_one(&records, i == 5 || i == 7, false);
 	assert_null(records_find(&records, 2));
@@ -135,12 +128,11 @@ static void results_go_by_age_and_room_is_made_by_those_with_output(void **state
 	assert_null(records_find_from(&records, RECORDS_MAX + 3));
 }
 
-static void what_was_fetched_goes_before_what_was_not(void **state)
+TEST(what_was_fetched_goes_before_what_was_not)
 {
 	static struct records records;
 	struct record record = record_of(&records, "x");
 
-	(void)state;
 	record_fetched(&record, false); /* 1 */
 	assert_true(record.is_fetched);
 	records_keep_consume(&records, &record);
@@ -192,12 +184,11 @@ static int change(struct session *session, const char *cwd, const char *set, con
 	return session_change(session, &message, &error);
 }
 
-static void a_session_changes_wholly_or_not_at_all(void **state)
+TEST(a_session_changes_wholly_or_not_at_all)
 {
 	static struct session session;
 	static char large[SESSION_BYTES_MAX + 1];
 
-	(void)state;
 	assert_int_equal(change(&session, "/a", "A=1", NULL), 0);
 	assert_int_equal(change(&session, "", "AB=2", "ABC"), 0);
 	assert_int_equal(change(&session, "/b", NULL, "A="), YETT_E_INVALID_REQUEST);
@@ -226,15 +217,4 @@ static int open_null(void **state)
 	return fd < 0 || dup2(fd, STDIN_FILENO) < 0 || (fd != STDIN_FILENO && close(fd) < 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(output_is_kept_up_to_its_bound_and_the_room),
-		cmocka_unit_test(a_record_has_the_arguments_cut_and_of_whole_characters),
-		cmocka_unit_test(what_was_fetched_goes_before_what_was_not),
-		cmocka_unit_test(results_go_by_age_and_room_is_made_by_those_with_output),
-		cmocka_unit_test(a_session_changes_wholly_or_not_at_all),
-	};
-
-	return cmocka_run_group_tests(tests, open_null, NULL);
-}
+TEST_MAIN(open_null, NULL)

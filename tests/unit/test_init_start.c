@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration packet of init, the guard before its filter, and how failures to start are
  * worded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #include "base/fd.h"
 #include "base/filter_head.h"
@@ -17,6 +11,7 @@
 #include "programs/inside/init/start.h"
 #include "programs/inside/init/terminal.h"
 #include "tests/support/bpf.h"
+#include "tests/support/testing.h"
 
 #include <sys/syscall.h>
 
@@ -49,17 +44,15 @@ static int fill(void **state)
 	return 0;
 }
 
-static void a_complete_configuration_is_taken(void **state)
+TEST_WITH(a_complete_configuration_is_taken, fill, NULL)
 {
-	(void)state;
 	assert_int_equal(start_check_config(&config, length()), 0);
 	memset(&config, 0, sizeof config);
 	assert_int_equal(start_check_config(&config, length()), 0); /* no filter, no environment */
 }
 
-static void a_cut_or_extended_configuration_is_refused(void **state)
+TEST_WITH(a_cut_or_extended_configuration_is_refused, fill, NULL)
 {
-	(void)state;
 	assert_int_equal(start_check_config(&config, 0), -EBADMSG);
 	assert_int_equal(start_check_config(&config, offsetof(struct init_config, data) - 1),
 	                 -EBADMSG);
@@ -69,13 +62,12 @@ static void a_cut_or_extended_configuration_is_refused(void **state)
 	assert_int_equal(start_check_config(&config, length()), -EBADMSG);
 }
 
-static void every_count_is_bounded(void **state)
+TEST(every_count_is_bounded)
 {
 	uint32_t *const counts[] = {&config.groups_count,         &config.env_count,
 	                            &config.paths_count,          &config.init_filter_count,
 	                            &config.command_filter_count, &config.fds_present};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		(void)fill(NULL);
 		*counts[i] = UINT32_MAX;
@@ -83,12 +75,11 @@ static void every_count_is_bounded(void **state)
 	}
 }
 
-static void counts_that_do_not_match_the_data_are_refused(void **state)
+TEST(counts_that_do_not_match_the_data_are_refused)
 {
 	uint32_t *const counts[] = {&config.env_count, &config.paths_count,
 	                            &config.init_filter_count, &config.command_filter_count};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		for (int change = -1; change <= 1; change += 2) {
 			(void)fill(NULL);
@@ -97,9 +88,8 @@ static void counts_that_do_not_match_the_data_are_refused(void **state)
 		}
 }
 
-static void a_variable_without_its_end_is_refused(void **state)
+TEST_WITH(a_variable_without_its_end_is_refused, fill, NULL)
 {
-	(void)state;
 	config.data[config.data_used - 1] = 'x';
 	assert_int_equal(start_check_config(&config, length()), -EBADMSG);
 }
@@ -128,7 +118,7 @@ static uint32_t guard(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, ui
 	return bpf_run(&program, &data);
 }
 
-static void ids_change_only_to_those_of_commands(void **state)
+TEST(ids_change_only_to_those_of_commands)
 {
 	static const struct {
 		long number;
@@ -138,7 +128,6 @@ static void ids_change_only_to_those_of_commands(void **state)
 	             {SYS_setresuid, 3, 1000}, {SYS_setgid, 1, 2000},   {SYS_setfsgid, 1, 2000},
 	             {SYS_setregid, 2, 2000},  {SYS_setresgid, 3, 2000}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		const uint64_t values[] = {calls[i].own,
 		                           UINT32_MAX,
@@ -190,14 +179,13 @@ static uint32_t owners(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, u
 }
 
 /* What else stands in an argument is a path, a descriptor or a flag, and as large as it likes. */
-static void where_there_is_one_id_files_are_given_to_nobody_else(void **state)
+TEST(where_there_is_one_id_files_are_given_to_nobody_else)
 {
 	static const uint64_t users[] = {1000, UINT32_MAX, UINT64_MAX, 0x100000000ULL | 1000,
 	                                 0,    2000,       999,        65534},
 			      groups[] = {2000, UINT32_MAX, UINT64_MAX, 0x100000000ULL | 2000,
 	                                  0,    1000,       2001,       65534};
 
-	(void)state;
 	for (size_t u = 0; u < ARRAY_SIZE(users); u++)
 		for (size_t g = 0; g < ARRAY_SIZE(groups); g++) {
 			uint32_t expected = u < 4 && g < 4 ? PASSED : SECCOMP_RET_ERRNO | EPERM;
@@ -231,13 +219,12 @@ static void where_there_is_one_id_files_are_given_to_nobody_else(void **state)
 	}
 }
 
-static void other_calls_pass_the_guard(void **state)
+TEST(other_calls_pass_the_guard)
 {
 	static const long guarded[] = {SYS_setuid,    SYS_setfsuid,  SYS_setreuid,
 	                               SYS_setresuid, SYS_setgid,    SYS_setfsgid,
 	                               SYS_setregid,  SYS_setresgid, SYS_setgroups};
 
-	(void)state;
 	for (uint32_t number = 0; number < 1024; number++) {
 		bool is_guarded = false;
 
@@ -253,11 +240,10 @@ static void other_calls_pass_the_guard(void **state)
 	                 SECCOMP_RET_ERRNO | EPERM);
 }
 
-static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
+TEST(a_failure_to_execute_can_be_mapped_by_a_shell)
 {
 	struct yett_error error;
 
-	(void)state;
 	launch_describe(&(struct launch_failure){.step = 16, .error = ENOENT}, &error);
 	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
 	assert_string_equal(error.message, "the command was not found");
@@ -270,11 +256,10 @@ static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
 	assert_string_equal(error.message, "the command could not be executed");
 }
 
-static void a_failure_before_that_names_the_step(void **state)
+TEST(a_failure_before_that_names_the_step)
 {
 	struct yett_error error;
 
-	(void)state;
 	launch_describe(&(struct launch_failure){.step = 11, .error = ENOENT}, &error);
 	assert_string_equal(error.message, "the working-directory of the command could not be set");
 	assert_string_equal(error.step, "working-directory");
@@ -291,7 +276,7 @@ static void a_failure_before_that_names_the_step(void **state)
 	assert_string_equal(error.message, "the terminal of the command could not be set");
 }
 
-static void core_files_are_for_where_the_kernel_writes_them_into_the_sandbox(void **state)
+TEST(core_files_are_for_where_the_kernel_writes_them_into_the_sandbox)
 {
 	static const char *const others[] = {"",
 	                                     "|/usr/lib/handler %P",
@@ -305,7 +290,6 @@ static void core_files_are_for_where_the_kernel_writes_them_into_the_sandbox(voi
 	char pattern[CORES_PATTERN_SIZE];
 	struct yett_error error;
 
-	(void)state;
 	assert_true(cores_are_files("core"));
 	assert_true(cores_are_files("%e.core.%p"));
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
@@ -329,7 +313,7 @@ static void core_files_are_for_where_the_kernel_writes_them_into_the_sandbox(voi
 }
 
 /* A socket to a child that reports as launch.c's does. */
-static void the_master_comes_before_the_end_or_the_command_has_failed(void **state)
+TEST(the_master_comes_before_the_end_or_the_command_has_failed)
 {
 	struct launch_failure failure = {0}, sent = {.step = 1, .error = EIO};
 	struct iovec part = {.iov_base = "T", .iov_len = 1};
@@ -346,7 +330,6 @@ static void the_master_comes_before_the_end_or_the_command_has_failed(void **sta
 	                        .msg_controllen = CMSG_LEN(sizeof(int))};
 	int terminal, ends[2];
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		terminal = -1;
 		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
@@ -366,12 +349,11 @@ static void the_master_comes_before_the_end_or_the_command_has_failed(void **sta
 	}
 }
 
-static void a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal(void **state)
+TEST(a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal)
 {
 	static struct message_exec exec;
 	struct yett_error error;
 
-	(void)state;
 	assert_int_equal(terminal_check(&exec, &error), 0);
 	exec.stdio[2] = STDIO_FD;
 	assert_int_equal(terminal_check(&exec, &error), 0);
@@ -385,11 +367,10 @@ static void a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal(v
 
 /* The child writes the record, and the child is not trusted to be well: a killed one may have
  * written rubbish. */
-static void a_record_of_rubbish_is_worded_all_the_same(void **state)
+TEST(a_record_of_rubbish_is_worded_all_the_same)
 {
 	struct yett_error error;
 
-	(void)state;
 	launch_describe(&(struct launch_failure){.step = UINT32_MAX, .error = INT32_MAX}, &error);
 	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
 	launch_describe(&(struct launch_failure){.step = 0, .error = INT32_MIN}, &error);
@@ -397,9 +378,8 @@ static void a_record_of_rubbish_is_worded_all_the_same(void **state)
 }
 
 /* A command that may signal the child could stop it, and with it the one that is asked for next. */
-static void no_child_waits_where_commands_could_stop_it(void **state)
+TEST(no_child_waits_where_commands_could_stop_it)
 {
-	(void)state;
 	config.uid = getuid() + 1;
 	config.capabilities = 0;
 	assert_true(launch_may_wait(&config));
@@ -410,26 +390,4 @@ static void no_child_waits_where_commands_could_stop_it(void **state)
 	assert_false(launch_may_wait(&config));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_complete_configuration_is_taken, fill),
-		cmocka_unit_test_setup(a_cut_or_extended_configuration_is_refused, fill),
-		cmocka_unit_test(every_count_is_bounded),
-		cmocka_unit_test(counts_that_do_not_match_the_data_are_refused),
-		cmocka_unit_test_setup(a_variable_without_its_end_is_refused, fill),
-		cmocka_unit_test(ids_change_only_to_those_of_commands),
-		cmocka_unit_test(other_calls_pass_the_guard),
-		cmocka_unit_test(where_there_is_one_id_files_are_given_to_nobody_else),
-		cmocka_unit_test(a_failure_to_execute_can_be_mapped_by_a_shell),
-		cmocka_unit_test(a_failure_before_that_names_the_step),
-		cmocka_unit_test(core_files_are_for_where_the_kernel_writes_them_into_the_sandbox),
-		cmocka_unit_test(the_master_comes_before_the_end_or_the_command_has_failed),
-		cmocka_unit_test(
-			a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal),
-		cmocka_unit_test(a_record_of_rubbish_is_worded_all_the_same),
-		cmocka_unit_test(no_child_waits_where_commands_could_stop_it),
-	};
-
-	return cmocka_run_group_tests_name("init: start", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

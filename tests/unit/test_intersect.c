@@ -4,14 +4,10 @@
  * over many cases that are drawn. The same test is built with intersect.c spoilt in one place
  * (tests/support/spoil.py), and then must find that.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/support/intersecting.h"
+#include "tests/support/testing.h"
 
 #define CASES 200000
 
@@ -40,33 +36,30 @@ static unsigned find_wrong(const char **ret_what)
 }
 
 #ifdef SPOILT
-static void the_comparison_finds_what_is_spoilt(void **state)
+TEST(the_comparison_finds_what_is_spoilt)
 {
 	const char *what;
 
-	(void)state;
 	assert_int_not_equal(find_wrong(&what), 0);
 }
 #else
-static void it_is_what_a_second_implementation_says_and_never_more_for_less(void **state)
+TEST(it_is_what_a_second_implementation_says_and_never_more_for_less)
 {
 	const char *what;
 	unsigned found;
 
-	(void)state;
 	found = find_wrong(&what);
 	if (found)
 		fail_msg("case %u: %s", found, what);
 }
 
 /* Or the comparison would be one of a few. */
-static void the_cases_have_everything_in_them(void **state)
+TEST(the_cases_have_everything_in_them)
 {
 	unsigned refusals[POLICY_KEYS + 1] = {0}, allowed = 0, by_ceiling[POLICY_BOUNDS] = {0};
 	uint64_t random = 1;
 	uint8_t bytes[INTERSECTING_BYTES];
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		static struct intersecting c;
 		static struct decision decision;
@@ -95,16 +88,4 @@ static void the_cases_have_everything_in_them(void **state)
 }
 #endif
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#ifdef SPOILT
-		cmocka_unit_test(the_comparison_finds_what_is_spoilt),
-#else
-		cmocka_unit_test(it_is_what_a_second_implementation_says_and_never_more_for_less),
-		cmocka_unit_test(the_cases_have_everything_in_them),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

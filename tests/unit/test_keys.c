@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Enrolled keys: only the very line that stands for a key enrolls it, and only in files of the
  * administrator's or of the user's alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +15,7 @@
 #include "programs/decide/decider/key_text.h"
 #include "programs/decide/policy/enrolled.h"
 #include "programs/decide/reader/own_keys.h"
+#include "tests/support/testing.h"
 
 #define KEY_OF(c) \
 	c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="
@@ -41,9 +37,8 @@ static bool has(const char *text)
 	return key_line_is_in(text, strlen(text), line_of_zero);
 }
 
-static void the_line_of_a_key_is_found_wherever_it_stands(void **state)
+TEST(the_line_of_a_key_is_found_wherever_it_stands)
 {
-	(void)state;
 	assert_true(has("ed25519 " KEY_OF("A")));
 	assert_true(has("ed25519 " KEY_OF("A") "\n"));
 	assert_true(has("ed25519 " KEY_OF("A") " me@home: the first\n"));
@@ -53,7 +48,7 @@ static void the_line_of_a_key_is_found_wherever_it_stands(void **state)
 	assert_false(has(""));
 }
 
-static void what_is_not_its_line_is_not_the_key(void **state)
+TEST(what_is_not_its_line_is_not_the_key)
 {
 	static const char *const lines[] = {
 		"ed25519",
@@ -75,7 +70,6 @@ static void what_is_not_its_line_is_not_the_key(void **state)
 	};
 	char text[512];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		(void)snprintf(text, sizeof text, "# one\n" OTHER "%s\n", lines[i]);
 		if (has(text) || has(lines[i]))
@@ -104,13 +98,12 @@ static int find(char *directory, char principal[MESSAGE_NAME_MAX + 1], struct ye
 	return keys_find(&(struct policy){.keys_dir = directory}, line_of_zero, principal, error);
 }
 
-static void a_key_is_looked_for_in_the_files_as_they_are_now(void **state)
+TEST(a_key_is_looked_for_in_the_files_as_they_are_now)
 {
 	char directory[] = "/tmp/yett-keys-XXXXXX", command[64],
 	     principal[MESSAGE_NAME_MAX + 1] = "";
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_int_equal(find((char *)"/no/such/directory", principal, &error), -ENOENT);
 	assert_non_null(mkdtemp(directory));
 	put(directory, "other.pub", OTHER, 0644);
@@ -138,13 +131,12 @@ static void a_key_is_looked_for_in_the_files_as_they_are_now(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-static void names_of_keys_are_those_that_a_grant_can_list(void **state)
+TEST(names_of_keys_are_those_that_a_grant_can_list)
 {
 	char directory[] = "/tmp/yett-keys-XXXXXX", command[64],
 	     principal[MESSAGE_NAME_MAX + 1] = "", name[MESSAGE_NAME_MAX + 6];
 	struct yett_error error = {0};
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	memset(name, 'n', sizeof name);
 	strcpy(name + MESSAGE_NAME_MAX + 1, ".pub"); /* one letter too many */
@@ -189,11 +181,10 @@ static void find_own(const char *home, int code, bool is_first, const char *mess
 		fail_msg("'%s' instead of '%s'", error.message, message);
 }
 
-static void a_user_s_own_key_is_looked_for_as_the_file_is_now(void **state)
+TEST(a_user_s_own_key_is_looked_for_as_the_file_is_now)
 {
 	char home[] = "/tmp/yett-home-XXXXXX", folder[128];
 
-	(void)state;
 	make_home(home, folder, NULL);
 	find_own(home, 0, true, NULL);
 	put(folder, "authorized_keys", "", 0644);
@@ -208,11 +199,10 @@ static void a_user_s_own_key_is_looked_for_as_the_file_is_now(void **state)
 	remove_home(home);
 }
 
-static void a_user_s_file_that_others_can_write_or_that_is_none_does_not_count(void **state)
+TEST(a_user_s_file_that_others_can_write_or_that_is_none_does_not_count)
 {
 	char home[] = "/tmp/yett-home-XXXXXX", folder[128], path[160], long_text[16400];
 
-	(void)state;
 	make_home(home, folder, "ed25519 " KEY_OF("A") "\n");
 	(void)snprintf(path, sizeof path, "%s/authorized_keys", folder);
 	assert_int_equal(chmod(path, 0664), 0);
@@ -235,13 +225,12 @@ static void a_user_s_file_that_others_can_write_or_that_is_none_does_not_count(v
 	remove_home(home);
 }
 
-static void what_somebody_else_owns_enrolls_nobody(void **state)
+TEST(what_somebody_else_owns_enrolls_nobody)
 {
 	char directory[] = "/tmp/yett-keys-XXXXXX", home[] = "/tmp/yett-home-XXXXXX", folder[128],
 	     path[160], principal[MESSAGE_NAME_MAX + 1] = "";
 	struct yett_error error = {0};
 
-	(void)state;
 	if (geteuid() != 0) {
 		print_message("not root: nothing of somebody else's can be made\n");
 		return;
@@ -337,9 +326,10 @@ static void read_anew(struct table *table, bool has_table)
 	assert_true(has_table || table->policy.enrolled_count == 0);
 }
 
-static void each_key_of_the_table_is_found_and_no_other(void **state)
+#define WITH_TABLE(test) TEST_OF(test, struct table *table, make_table, remove_table)
+
+WITH_TABLE(each_key_of_the_table_is_found_and_no_other)
 {
-	struct table *table = *state;
 	char name[32];
 
 	for (unsigned count = 0; count <= LINES_OF_TABLE;
@@ -361,9 +351,8 @@ static void each_key_of_the_table_is_found_and_no_other(void **state)
 }
 
 /* What makes it worth having: with it, no file but the key's own is looked into. */
-static void with_a_table_no_other_file_is_looked_into(void **state)
+WITH_TABLE(with_a_table_no_other_file_is_looked_into)
 {
-	struct table *table = *state;
 	char path[64];
 
 	put_key(table, "one.pub", 1);
@@ -389,9 +378,8 @@ static void with_a_table_no_other_file_is_looked_into(void **state)
 	}
 }
 
-static void what_was_put_there_since_counts_at_once(void **state)
+WITH_TABLE(what_was_put_there_since_counts_at_once)
 {
-	struct table *table = *state;
 	char path[64], other[64];
 
 	put_key(table, "one.pub", 1);
@@ -414,9 +402,8 @@ static void what_was_put_there_since_counts_at_once(void **state)
 	assert_int_equal(find_by(table, 1), YETT_E_BAD_SIGNATURE);
 }
 
-static void what_was_taken_away_since_is_refused_at_once(void **state)
+WITH_TABLE(what_was_taken_away_since_is_refused_at_once)
 {
-	struct table *table = *state;
 	char path[64];
 
 	(void)snprintf(path, sizeof path, "%s/one.pub", table->directory);
@@ -435,10 +422,8 @@ static void what_was_taken_away_since_is_refused_at_once(void **state)
 	assert_int_equal(find_by(table, 1), -ENOENT);
 }
 
-static void what_is_written_into_a_file_in_place_counts_with_the_next_table(void **state)
+WITH_TABLE(what_is_written_into_a_file_in_place_counts_with_the_next_table)
 {
-	struct table *table = *state;
-
 	put_key(table, "one.pub", 1);
 	read_anew(table, true);
 	put_key(table, "one.pub", 2);
@@ -447,9 +432,8 @@ static void what_is_written_into_a_file_in_place_counts_with_the_next_table(void
 	assert_int_equal(find_by(table, 2), 0);
 }
 
-static void what_a_table_cannot_tell_is_looked_for_in_the_files(void **state)
+WITH_TABLE(what_a_table_cannot_tell_is_looked_for_in_the_files)
 {
-	struct table *table = *state;
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int socket_fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	char text[KEY_FILE_MAX], name[32], path[64];
@@ -483,9 +467,8 @@ static void what_a_table_cannot_tell_is_looked_for_in_the_files(void **state)
 	assert_string_equal(table->principal, "many-59");
 }
 
-static void what_enrolls_nobody_keeps_no_table_from_being_made(void **state)
+WITH_TABLE(what_enrolls_nobody_keeps_no_table_from_being_made)
 {
-	struct table *table = *state;
 	char path[64], text[4 * KEY_LINE_LENGTH];
 
 	put_key(table, "one.pub", 1);
@@ -514,7 +497,7 @@ static void what_enrolls_nobody_keeps_no_table_from_being_made(void **state)
 
 /* A captured yett-policy enrolls nobody by it, and has nothing opened that is not a file of the
  * directory. */
-static void a_table_that_lies_enrolls_nobody(void **state)
+WITH_TABLE(a_table_that_lies_enrolls_nobody)
 {
 	static const char *const files[] = {"../outside.pub",
 	                                    "folder/one.pub",
@@ -524,7 +507,6 @@ static void a_table_that_lies_enrolls_nobody(void **state)
 	                                    "other.pub",
 	                                    "",
 	                                    ".pub"};
-	struct table *table = *state;
 	struct stat st;
 	char path[64], text[3 * KEY_LINE_LENGTH];
 
@@ -560,35 +542,4 @@ static void a_table_that_lies_enrolls_nobody(void **state)
 	assert_int_equal(find_by(table, 2), -ENOENT);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_line_of_a_key_is_found_wherever_it_stands),
-		cmocka_unit_test(what_is_not_its_line_is_not_the_key),
-		cmocka_unit_test(a_key_is_looked_for_in_the_files_as_they_are_now),
-		cmocka_unit_test(names_of_keys_are_those_that_a_grant_can_list),
-		cmocka_unit_test(what_somebody_else_owns_enrolls_nobody),
-		cmocka_unit_test(a_user_s_own_key_is_looked_for_as_the_file_is_now),
-		cmocka_unit_test(
-			a_user_s_file_that_others_can_write_or_that_is_none_does_not_count),
-		cmocka_unit_test_setup_teardown(each_key_of_the_table_is_found_and_no_other,
-	                                        make_table, remove_table),
-		cmocka_unit_test_setup_teardown(with_a_table_no_other_file_is_looked_into,
-	                                        make_table, remove_table),
-		cmocka_unit_test_setup_teardown(what_was_put_there_since_counts_at_once, make_table,
-	                                        remove_table),
-		cmocka_unit_test_setup_teardown(what_was_taken_away_since_is_refused_at_once,
-	                                        make_table, remove_table),
-		cmocka_unit_test_setup_teardown(
-			what_is_written_into_a_file_in_place_counts_with_the_next_table, make_table,
-			remove_table),
-		cmocka_unit_test_setup_teardown(what_a_table_cannot_tell_is_looked_for_in_the_files,
-	                                        make_table, remove_table),
-		cmocka_unit_test_setup_teardown(what_enrolls_nobody_keeps_no_table_from_being_made,
-	                                        make_table, remove_table),
-		cmocka_unit_test_setup_teardown(a_table_that_lies_enrolls_nobody, make_table,
-	                                        remove_table),
-	};
-
-	return cmocka_run_group_tests(tests, make_line, NULL);
-}
+TEST_MAIN(make_line, NULL)

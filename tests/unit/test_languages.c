@@ -3,17 +3,13 @@
  * The table of languages, and what code is looked through for: each rule finds its example, and not
  * in a comment or string.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/runner/languages.h"
 #include "agent/runner/scan.h"
 #include "agent/runner/validate.h"
+#include "tests/support/testing.h"
 
 static bool finds(const char *language, const char *code, const char *rule)
 {
@@ -27,9 +23,8 @@ static bool finds(const char *language, const char *code, const char *rule)
 	return false;
 }
 
-static void languages_are_found_by_any_of_their_names(void **state)
+TEST(languages_are_found_by_any_of_their_names)
 {
-	(void)state;
 	assert_string_equal(language_find("python")->name, "python");
 	assert_string_equal(language_find("Py")->name, "python");
 	assert_string_equal(language_find("CPP")->name, "c++");
@@ -84,11 +79,10 @@ static void quote(const char *language, const char *code, char *ret_text)
 	sprintf(ret_text, "%c;\n", is_shell ? '\'' : '"');
 }
 
-static void each_rule_finds_its_example_but_in_comments_and_strings(void **state)
+TEST(each_rule_finds_its_example_but_in_comments_and_strings)
 {
 	char text[1024];
 
-	(void)state;
 	for (const struct finding_rule *rule = finding_rules; rule->pattern; rule++) {
 		const char *language = rule->language ? rule->language : "python";
 		struct finding findings[FINDINGS_MAX];
@@ -111,9 +105,8 @@ static void each_rule_finds_its_example_but_in_comments_and_strings(void **state
 	}
 }
 
-static void each_row_finds_its_example_by_itself(void **state)
+TEST(each_row_finds_its_example_by_itself)
 {
-	(void)state;
 	/* A row whose example another row finds first would never be tried. */
 	for (const struct finding_rule *rule = finding_rules; rule->pattern; rule++) {
 		struct finding findings[FINDINGS_MAX];
@@ -129,7 +122,7 @@ static void each_row_finds_its_example_by_itself(void **state)
 	}
 }
 
-static void what_only_looks_alike_is_not_found(void **state)
+TEST(what_only_looks_alike_is_not_found)
 {
 	static const struct {
 		const char *language, *code, *rule;
@@ -164,7 +157,6 @@ static void what_only_looks_alike_is_not_found(void **state)
 		{"lua", "--[==[ os.execute('x')\n]] ]==] x = [[ os.execute('x') ]]", "shell"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (finds(cases[i].language, cases[i].code, cases[i].rule))
 			fail_msg("%s: %s is found in: %s", cases[i].language, cases[i].rule,
@@ -172,7 +164,7 @@ static void what_only_looks_alike_is_not_found(void **state)
 	}
 }
 
-static void code_after_comments_and_strings_is_code(void **state)
+TEST(code_after_comments_and_strings_is_code)
 {
 	static const struct {
 		const char *language, *code, *rule;
@@ -196,7 +188,6 @@ static void code_after_comments_and_strings_is_code(void **state)
 		{"lua", "x = a[b[1]] --[[ c ]] os.execute('x')", "shell"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (!finds(cases[i].language, cases[i].code, cases[i].rule))
 			fail_msg("%s: %s is not found in: %s", cases[i].language, cases[i].rule,
@@ -204,18 +195,17 @@ static void code_after_comments_and_strings_is_code(void **state)
 	}
 }
 
-static void a_rule_is_told_once_with_its_first_line(void **state)
+TEST(a_rule_is_told_once_with_its_first_line)
 {
 	static const char code[] = "import os\n# os.system\n\nos.system('a')\nos.system('b')\n";
 	struct finding findings[FINDINGS_MAX];
 
-	(void)state;
 	assert_int_equal(validate("python", code, strlen(code), findings), 1);
 	assert_int_equal(findings[0].line, 4);
 	assert_string_equal(finding_severity_name(findings[0].rule->severity), "warn");
 }
 
-static void whatever_is_not_closed_ends_with_the_code(void **state)
+TEST(whatever_is_not_closed_ends_with_the_code)
 {
 	static const char *const ends[] = {
 		"\"",     "'",   "`",     "`${",    "`${`${", "/*", "--[[",     "[==[", "r#\"",
@@ -223,7 +213,6 @@ static void whatever_is_not_closed_ends_with_the_code(void **state)
 		"=begin", "/",   "\\",    "\"\"\"", "'\\",    "<?", "<?php ?>", "\xff", "x=\\"};
 	struct finding findings[FINDINGS_MAX];
 
-	(void)state;
 	for (const struct language *language = languages; language->name; language++) {
 		for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 			size_t length = strlen(ends[i]);
@@ -236,29 +225,14 @@ static void whatever_is_not_closed_ends_with_the_code(void **state)
 	}
 }
 
-static void code_that_is_slow_to_look_at_is_given_up(void **state)
+TEST(code_that_is_slow_to_look_at_is_given_up)
 {
 	static char code[1 << 20];
 	struct finding findings[FINDINGS_MAX];
 
-	(void)state;
 	for (size_t i = 0; i + 6 < sizeof code; i += 6)
 		memcpy(code + i, "rm -r ", 6);
 	assert_int_equal(validate("bash", code, sizeof code - 6, findings), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(languages_are_found_by_any_of_their_names),
-		cmocka_unit_test(each_rule_finds_its_example_but_in_comments_and_strings),
-		cmocka_unit_test(each_row_finds_its_example_by_itself),
-		cmocka_unit_test(what_only_looks_alike_is_not_found),
-		cmocka_unit_test(code_after_comments_and_strings_is_code),
-		cmocka_unit_test(a_rule_is_told_once_with_its_first_line),
-		cmocka_unit_test(whatever_is_not_closed_ends_with_the_code),
-		cmocka_unit_test(code_that_is_slow_to_look_at_is_given_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a process gives up its privilege, as far as it shows without any: what a filter lets through,
  * and what its process is killed for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <seccomp.h>
 #include <signal.h>
@@ -17,6 +12,7 @@
 
 #include "helper/privilege/lockdown.h"
 #include "programs/filters/table.h"
+#include "tests/support/testing.h"
 
 #define KILLED (-SIGSYS)
 
@@ -90,7 +86,7 @@ static int do_below(const struct filters_call *calls, size_t count, void (*what)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void a_process_lives_with_what_is_listed_and_is_killed_for_anything_else(void **state)
+TEST(a_process_lives_with_what_is_listed_and_is_killed_for_anything_else)
 {
 	static const struct filters_call calls[] = {{"getppid"}, {"write"}, {"exit_group"}};
 	static const struct {
@@ -104,7 +100,6 @@ static void a_process_lives_with_what_is_listed_and_is_killed_for_anything_else(
 #endif
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(do_below(calls, ARRAY_SIZE(calls), rows[i].what), rows[i].end);
 	assert_int_equal(do_below(calls + 1, 2, get_parent), KILLED);
@@ -125,13 +120,12 @@ static void ask_for_inits_priority(void)
 	ask_for_priority(1);
 }
 
-static void a_call_may_have_certain_arguments_only(void **state)
+TEST(a_call_may_have_certain_arguments_only)
 {
 	static const struct filters_call any[] = {{"getpriority exit_group"}},
 					 own[] = {{"getpriority", 1, {{1, UINT32_MAX, 0}}},
 	                                          {"exit_group"}};
 
-	(void)state;
 	assert_int_equal(do_below(own, ARRAY_SIZE(own), ask_for_own_priority), 42);
 	assert_int_equal(do_below(own, ARRAY_SIZE(own), ask_for_inits_priority), KILLED);
 	assert_int_equal(do_below(own + 1, 1, ask_for_own_priority), KILLED);
@@ -139,7 +133,7 @@ static void a_call_may_have_certain_arguments_only(void **state)
 	assert_int_equal(do_below(any, ARRAY_SIZE(any), ask_for_inits_priority), 42);
 }
 
-static void an_id_is_a_number_and_never_roots(void **state)
+TEST(an_id_is_a_number_and_never_roots)
 {
 	static const char *const wrong[] = {"",
 	                                    "0",
@@ -154,7 +148,6 @@ static void an_id_is_a_number_and_never_roots(void **state)
 	                                    "99999999999999999999"};
 	uint32_t id = 7;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_false(lockdown_parse_id(wrong[i], &id));
 	assert_int_equal(id, 7);
@@ -162,14 +155,4 @@ static void an_id_is_a_number_and_never_roots(void **state)
 	assert_true(id == UINT32_MAX - 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_process_lives_with_what_is_listed_and_is_killed_for_anything_else),
-		cmocka_unit_test(a_call_may_have_certain_arguments_only),
-		cmocka_unit_test(an_id_is_a_number_and_never_roots),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one user can write into the log: so many lines in a minute, and then how many more there
  * were. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +9,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "tests/support/testing.h"
 
 static uint64_t now_ms = 1000 * 60000;
 
@@ -65,20 +61,18 @@ static void log_many(unsigned refused, unsigned done)
 		log_line(LOG_LEVEL_NOTICE, "a deed");
 }
 
-static void what_nobody_causes_is_not_bounded(void **state)
+TEST(what_nobody_causes_is_not_bounded)
 {
 	int log = take_log();
 
-	(void)state;
 	log_many(LOG_OTHER_MAX + 5, LOG_DONE_MAX + 5);
 	assert_int_equal(count_lines(written(log), "\n"), LOG_OTHER_MAX + LOG_DONE_MAX + 10);
 }
 
-static void alone_a_process_counts_for_itself(void **state)
+TEST(alone_a_process_counts_for_itself)
 {
 	int log = take_log();
 
-	(void)state;
 	log_count_for(1000);
 	log_many(LOG_OTHER_MAX + 5, 1);
 	assert_int_equal(count_lines(written(log), "\n"), LOG_OTHER_MAX + 1 + 1);
@@ -100,12 +94,11 @@ static void fork_many(uint32_t uid, int count)
 		;
 }
 
-static void every_process_of_a_user_counts(void **state)
+TEST(every_process_of_a_user_counts)
 {
 	int log = take_log();
 	const char *text;
 
-	(void)state;
 	assert_int_equal(log_share_counts(), 0);
 	fork_many(1000, 50);
 	fork_many(1001, 1);
@@ -143,13 +136,4 @@ static void every_process_of_a_user_counts(void **state)
 	assert_int_equal(count_lines(written(log), "\n"), 40);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_nobody_causes_is_not_bounded),
-		cmocka_unit_test(alone_a_process_counts_for_itself),
-		cmocka_unit_test(every_process_of_a_user_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

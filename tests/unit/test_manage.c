@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of what can be asked about sandboxes that are there: who may what, and that nothing
  * else is allowed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "programs/decide/decider/manage.h"
+#include "tests/support/testing.h"
 
 #define ACTIONS_BEYOND 64 /* numbers that are tried besides those of actions */
 
@@ -40,9 +36,8 @@ static bool acts_in(const struct manage_row *row, enum sandbox_state state)
 	return row->states & (1U << state);
 }
 
-static void each_action_is_allowed_to_whom_it_is_for_and_to_nobody_else(void **state)
+TEST(each_action_is_allowed_to_whom_it_is_for_and_to_nobody_else)
 {
-	(void)state;
 	for (uint32_t action = 0; action < ARRAY_SIZE(expected); action++) {
 		const struct manage_row *row = manage_find_row(action);
 
@@ -62,9 +57,8 @@ static void each_action_is_allowed_to_whom_it_is_for_and_to_nobody_else(void **s
 	}
 }
 
-static void each_action_needs_what_it_is_for(void **state)
+TEST(each_action_needs_what_it_is_for)
 {
-	(void)state;
 	for (uint32_t action = 0; action < ARRAY_SIZE(expected); action++) {
 		const struct manage_row *row = manage_find_row(action);
 
@@ -77,11 +71,10 @@ static void each_action_needs_what_it_is_for(void **state)
 	}
 }
 
-static void what_is_no_action_is_allowed_to_nobody(void **state)
+TEST(what_is_no_action_is_allowed_to_nobody)
 {
 	static const struct manage_row empty;
 
-	(void)state;
 	for (uint32_t i = 0; i <= ACTIONS_BEYOND; i++) {
 		uint32_t action =
 			i < ACTIONS_BEYOND ? (uint32_t)ARRAY_SIZE(expected) + i : UINT32_MAX;
@@ -100,13 +93,4 @@ static void what_is_no_action_is_allowed_to_nobody(void **state)
 		                 WHO_NOBODY); /* so a row that says nothing allows nothing */
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_action_is_allowed_to_whom_it_is_for_and_to_nobody_else),
-		cmocka_unit_test(each_action_needs_what_it_is_for),
-		cmocka_unit_test(what_is_no_action_is_allowed_to_nobody),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

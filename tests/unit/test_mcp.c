@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of the Model Context Protocol: what is one, of which revision it is, and whose it is
  * where it cannot be read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/fields.h"
 #include "agent/mcp/mcp_id.h"
 #include "agent/mcp/mcp_revision.h"
+#include "tests/support/testing.h"
 
 /* --- ids -------------------------------------------------------------------------------------- */
 
@@ -33,7 +28,7 @@ static const char *id_of(const char *text, size_t piece)
 	return shown;
 }
 
-static void an_id_is_found_in_what_is_no_json(void **state)
+TEST(an_id_is_found_in_what_is_no_json)
 {
 	static const struct {
 		const char *text, *id;
@@ -58,18 +53,16 @@ static void an_id_is_found_in_what_is_no_json(void **state)
 		{"{}{\"id\":1}", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_string_equal(id_of(cases[i].text, 1), cases[i].id);
 		assert_string_equal(id_of(cases[i].text, 1000), cases[i].id);
 	}
 }
 
-static void an_id_is_bounded(void **state)
+TEST(an_id_is_bounded)
 {
 	char id[2 * MCP_ID_MAX], text[sizeof id + 16];
 
-	(void)state;
 	for (size_t length = MCP_ID_MAX - 3; length <= MCP_ID_MAX; length++) {
 		(void)snprintf(id, sizeof id, "\"%0*d\"", (int)length, 0);
 		(void)snprintf(text, sizeof text, "{\"id\":%s}", id);
@@ -79,7 +72,7 @@ static void an_id_is_bounded(void **state)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static void what_is_no_json_is_refused(void **state)
+TEST(what_is_no_json_is_refused)
 {
 	static const char *const texts[] = {"",
 	                                    "{",
@@ -93,7 +86,6 @@ static void what_is_no_json_is_refused(void **state)
 	struct mcp_refusal refusal;
 	char deep[20001];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		assert_null(mcp_rpc_parse(texts[i], strlen(texts[i]), &refusal));
 		assert_int_equal(refusal.code, MCP_PARSE_ERROR);
@@ -118,7 +110,7 @@ static enum mcp_kind kind_of(const char *text, struct mcp_refusal *refusal)
 	return kind;
 }
 
-static void messages_are_told_apart(void **state)
+TEST(messages_are_told_apart)
 {
 	static const struct {
 		const char *text;
@@ -149,7 +141,6 @@ static void messages_are_told_apart(void **state)
 	};
 	struct mcp_refusal refusal;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		refusal = (struct mcp_refusal){0};
 		assert_int_equal(kind_of(cases[i].text, &refusal), cases[i].kind);
@@ -157,12 +148,11 @@ static void messages_are_told_apart(void **state)
 	}
 }
 
-static void a_refusal_that_quotes_is_cut_between_characters(void **state)
+TEST(a_refusal_that_quotes_is_cut_between_characters)
 {
 	struct mcp_refusal refusal;
 	char name[400];
 
-	(void)state;
 	for (size_t begin = 0; begin < 3; begin++) {
 		memset(name, 'a', begin);
 		for (size_t at = begin; at + 3 < sizeof name; at += 3)
@@ -197,7 +187,7 @@ static int revision_of(const char *text, const struct mcp_headers *headers, cons
 	return r;
 }
 
-static void a_request_tells_its_revision_or_one_was_agreed_on(void **state)
+TEST(a_request_tells_its_revision_or_one_was_agreed_on)
 {
 	static const struct {
 		const char *text, *agreed;
@@ -219,7 +209,6 @@ static void a_request_tells_its_revision_or_one_was_agreed_on(void **state)
 	};
 	struct mcp_refusal refusal;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		bool is_modern = false;
 
@@ -230,7 +219,7 @@ static void a_request_tells_its_revision_or_one_was_agreed_on(void **state)
 	}
 }
 
-static void headers_say_what_the_body_says(void **state)
+TEST(headers_say_what_the_body_says)
 {
 	static const struct {
 		const char *text;
@@ -284,7 +273,6 @@ static void headers_say_what_the_body_says(void **state)
 	};
 	struct mcp_refusal refusal;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		bool is_modern = false;
 
@@ -297,9 +285,8 @@ static void headers_say_what_the_body_says(void **state)
 	}
 }
 
-static void an_earlier_revision_is_agreed_on(void **state)
+TEST(an_earlier_revision_is_agreed_on)
 {
-	(void)state;
 	assert_string_equal(mcp_revision_agree("2024-11-05"), "2024-11-05");
 	assert_string_equal(mcp_revision_agree("2026-07-28"), "2025-11-25");
 	assert_string_equal(mcp_revision_agree(""), "2025-11-25");
@@ -308,18 +295,4 @@ static void an_earlier_revision_is_agreed_on(void **state)
 	assert_false(mcp_revision_has_batches(NULL));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_id_is_found_in_what_is_no_json),
-		cmocka_unit_test(an_id_is_bounded),
-		cmocka_unit_test(what_is_no_json_is_refused),
-		cmocka_unit_test(messages_are_told_apart),
-		cmocka_unit_test(a_refusal_that_quotes_is_cut_between_characters),
-		cmocka_unit_test(a_request_tells_its_revision_or_one_was_agreed_on),
-		cmocka_unit_test(headers_say_what_the_body_says),
-		cmocka_unit_test(an_earlier_revision_is_agreed_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an address is called, which network it is in, and what lies behind it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/net_address.h"
+#include "tests/support/testing.h"
 
 /* xorshift: the same "random" addresses in every run. */
 static uint32_t next_random(uint32_t *seed)
@@ -27,7 +23,7 @@ static struct net_address address(const char *text)
 	return parsed;
 }
 
-static void each_address_has_one_text(void **state)
+TEST(each_address_has_one_text)
 {
 	static const char *const texts[][2] = {
 		{"10.1.2.3", "10.1.2.3"},
@@ -45,7 +41,6 @@ static void each_address_has_one_text(void **state)
 	};
 	char text[NET_ADDRESS_TEXT_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct net_address parsed = address(texts[i][0]), again;
 
@@ -55,7 +50,7 @@ static void each_address_has_one_text(void **state)
 	}
 }
 
-static void what_only_some_parsers_take_is_no_address(void **state)
+TEST(what_only_some_parsers_take_is_no_address)
 {
 	static const char *const texts[] = {
 		"",           "1.2.3",          "127.1",         "2130706433", "0x7f000001",
@@ -68,7 +63,6 @@ static void what_only_some_parsers_take_is_no_address(void **state)
 	};
 	struct net_address parsed;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (net_address_parse(texts[i], &parsed) != -EINVAL)
 			fail_msg("%s", texts[i]);
@@ -245,9 +239,8 @@ static const struct expected {
           "2606:4700::5efe:255.255.255.255"}},
 };
 
-static void an_address_is_of_the_kind_of_what_it_leads_to(void **state)
+TEST(an_address_is_of_the_kind_of_what_it_leads_to)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
 		for (size_t j = 0; expected[i].texts[j]; j++) {
 			struct net_address one = address(expected[i].texts[j]);
@@ -290,9 +283,8 @@ static void check_forms(const struct net_address *v4, enum net_address_kind kind
 
 /* Whatever gateway is on the way: the strict kinds of IPv4 stay what they are in every form of it.
  */
-static void no_form_of_an_address_is_less_strict_than_it(void **state)
+TEST(no_form_of_an_address_is_less_strict_than_it)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
 		for (size_t j = 0; expected[i].texts[j]; j++) {
 			struct net_address one = address(expected[i].texts[j]);
@@ -302,12 +294,11 @@ static void no_form_of_an_address_is_less_strict_than_it(void **state)
 		}
 }
 
-static void what_an_address_embeds_is_never_stricter_than_it(void **state)
+TEST(what_an_address_embeds_is_never_stricter_than_it)
 {
 	const struct net_address local = address("64:ff9b:1::");
 	uint32_t seed = 20241123;
 
-	(void)state;
 	for (size_t i = 0; i < 5000; i++) {
 		struct net_address one, embedded[NET_ADDRESS_EMBEDDED_MAX];
 		size_t count;
@@ -327,7 +318,7 @@ static void what_an_address_embeds_is_never_stricter_than_it(void **state)
 	}
 }
 
-static void a_network_is_of_the_least_strict_kind_in_it(void **state)
+TEST(a_network_is_of_the_least_strict_kind_in_it)
 {
 	static const struct {
 		const char *network;
@@ -360,7 +351,6 @@ static void a_network_is_of_the_least_strict_kind_in_it(void **state)
 		{"64:ff9b::a00:1", 128, NET_ADDRESS_PRIVATE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(networks); i++) {
 		struct net_address network = address(networks[i].network);
 
@@ -377,12 +367,11 @@ static bool has_same_bits(const struct net_address *a, const struct net_address 
 	return true;
 }
 
-static void an_address_is_in_the_networks_that_begin_as_it_does(void **state)
+TEST(an_address_is_in_the_networks_that_begin_as_it_does)
 {
 	uint32_t seed = 271828;
 	char text[NET_ADDRESS_TEXT_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < 20000; i++) {
 		struct net_address a, b, network, again;
 		unsigned prefix = next_random(&seed) % (NET_ADDRESS_PREFIX_MAX + 1),
@@ -407,12 +396,11 @@ static void an_address_is_in_the_networks_that_begin_as_it_does(void **state)
 	}
 }
 
-static void a_network_of_one_family_holds_nothing_of_the_other(void **state)
+TEST(a_network_of_one_family_holds_nothing_of_the_other)
 {
 	struct net_address v4 = address("10.0.0.1"), v6 = address("2001:db8::1"),
 			   all = address("::"), all_v4 = address("0.0.0.0");
 
-	(void)state;
 	assert_true(net_address_is_in(&v6, &all, 0));
 	assert_false(net_address_is_in(&v4, &all, 0));
 	assert_true(net_address_is_in(&v4, &all_v4, NET_ADDRESS_PREFIX_V4));
@@ -423,18 +411,4 @@ static void a_network_of_one_family_holds_nothing_of_the_other(void **state)
 	assert_true(net_address_covers(&all_v4, NET_ADDRESS_PREFIX_V4, &v4, 128));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_address_has_one_text),
-		cmocka_unit_test(what_only_some_parsers_take_is_no_address),
-		cmocka_unit_test(an_address_is_of_the_kind_of_what_it_leads_to),
-		cmocka_unit_test(no_form_of_an_address_is_less_strict_than_it),
-		cmocka_unit_test(what_an_address_embeds_is_never_stricter_than_it),
-		cmocka_unit_test(a_network_is_of_the_least_strict_kind_in_it),
-		cmocka_unit_test(an_address_is_in_the_networks_that_begin_as_it_does),
-		cmocka_unit_test(a_network_of_one_family_holds_nothing_of_the_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of hosts as people write them, in their own letters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/net_idn.h"
 #include "base/net_rule_parse.h"
+#include "tests/support/testing.h"
 
-static void a_name_outside_ascii_becomes_the_one_that_dns_has(void **state)
+TEST(a_name_outside_ascii_becomes_the_one_that_dns_has)
 {
 	static const struct {
 		const char *text, *rule;
@@ -39,7 +35,6 @@ static void a_name_outside_ascii_becomes_the_one_that_dns_has(void **state)
 		{"\xe4\xbe\x8b\xe5\xad\x90.\xe6\xb5\x8b\xe8\xaf\x95", "xn--fsqu00a.xn--0zwm56d"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_free_ char *text = NULL;
 		struct yett_error error = {0};
@@ -50,7 +45,7 @@ static void a_name_outside_ascii_becomes_the_one_that_dns_has(void **state)
 	}
 }
 
-static void what_no_name_can_have_is_refused(void **state)
+TEST(what_no_name_can_have_is_refused)
 {
 	static const char *const wrong[] = {
 		"a\xff.org", /* not UTF-8 */
@@ -64,7 +59,6 @@ static void what_no_name_can_have_is_refused(void **state)
 	                                            round */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		_cleanup_free_ char *text = NULL;
 		struct yett_error error = {0};
@@ -80,12 +74,4 @@ static void what_no_name_can_have_is_refused(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_outside_ascii_becomes_the_one_that_dns_has),
-		cmocka_unit_test(what_no_name_can_have_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,15 +3,11 @@
  * Lists of rules between processes, and the decision by them: in chosen cases, and against a second
  * implementation that looks at every rule.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/net_match.h"
+#include "tests/support/testing.h"
 
 #define LIST_SIZE (1u << 20)
 
@@ -252,11 +248,10 @@ static enum net_verdict naive(const struct net_question *question,
 	return naive_kind(question, is_named);
 }
 
-static void the_index_decides_as_who_looks_at_every_rule(void **state)
+TEST(the_index_decides_as_who_looks_at_every_rule)
 {
 	size_t seen[NET_VERDICT_NEVER + 1] = {0};
 
-	(void)state;
 	for (size_t round = 0; round < 1000; round++) {
 		_cleanup_(net_match_freep) struct net_match *match = NULL;
 		uint32_t count = below(round % 20 == 0 ? 300 : 12), deny_of = 2 + below(12);
@@ -296,11 +291,10 @@ static bool allows(const struct net_rule *rule, const struct net_question *quest
 }
 
 /* What is said of covering, by asking. */
-static void a_rule_that_covers_another_allows_all_that_it_does(void **state)
+TEST(a_rule_that_covers_another_allows_all_that_it_does)
 {
 	size_t covering = 0;
 
-	(void)state;
 	for (size_t round = 0; round < 10000; round++) {
 		struct net_rule outer = random_rule(), inner = random_rule();
 
@@ -370,7 +364,7 @@ static void add_name(enum net_list_kind kind, uint8_t rule_kind, const char *nam
 	add(kind, &rule, origin);
 }
 
-static void rebinding_a_name_reaches_nothing_that_no_rule_names(void **state)
+TEST(rebinding_a_name_reaches_nothing_that_no_rule_names)
 {
 	static const struct asked asked[] = {
 		{"x", "1.2.3.4", 443, NET_VERDICT_ALLOWED, 1},
@@ -391,13 +385,12 @@ static void rebinding_a_name_reaches_nothing_that_no_rule_names(void **state)
 		{NULL, "10.0.0.1", 25, NET_VERDICT_PRIVATE, NONE, false, NET_MATCH_OPEN},
 	};
 
-	(void)state;
 	net_list_begin(list);
 	add_name(NET_LIST_ALLOW, NET_RULE_NAME, "x", 443, 443, 1);
 	ask(asked, ARRAY_SIZE(asked));
 }
 
-static void a_rule_names_private_and_local_addresses_but_no_metadata(void **state)
+TEST(a_rule_names_private_and_local_addresses_but_no_metadata)
 {
 	static const struct asked asked[] = {
 		{NULL, "10.0.0.1", 1, NET_VERDICT_ALLOWED, 1},
@@ -424,7 +417,6 @@ static void a_rule_names_private_and_local_addresses_but_no_metadata(void **stat
 		{"b", "10.9.9.9", 1, NET_VERDICT_ALLOWED, 7, false, NET_MATCH_OPEN},
 	};
 
-	(void)state;
 	net_list_begin(list);
 	add_network(NET_LIST_ALLOW, NULL, "10.0.0.0", 8, 1);
 	add_network(NET_LIST_ALLOW, NULL, "127.0.0.1", 32, 2);
@@ -436,7 +428,7 @@ static void a_rule_names_private_and_local_addresses_but_no_metadata(void **stat
 	ask(asked, ARRAY_SIZE(asked));
 }
 
-static void deny_wins_wherever_it_stands(void **state)
+TEST(deny_wins_wherever_it_stands)
 {
 	static const struct asked asked[] = {
 		{"a.x", "1.2.3.4", 443, NET_VERDICT_ALLOWED, 1},
@@ -458,7 +450,6 @@ static void deny_wins_wherever_it_stands(void **state)
 		{NULL, "169.254.1.1", 25, NET_VERDICT_DENIED_BY_RULE, 4},
 	};
 
-	(void)state;
 	net_list_begin(list);
 	add_name(NET_LIST_ALLOW, NET_RULE_BELOW, "x", 1, 65535, 1);
 	add_name(NET_LIST_DENY, NET_RULE_NAME, "b.x", 1, 65535, 2);
@@ -469,7 +460,7 @@ static void deny_wins_wherever_it_stands(void **state)
 	ask(asked, ARRAY_SIZE(asked));
 }
 
-static void a_name_is_looked_up_if_any_of_its_ports_may_be_asked_for(void **state)
+TEST(a_name_is_looked_up_if_any_of_its_ports_may_be_asked_for)
 {
 	static const struct {
 		const char *name;
@@ -485,7 +476,6 @@ static void a_name_is_looked_up_if_any_of_its_ports_may_be_asked_for(void **stat
 	_cleanup_(net_match_freep) struct net_match *match = NULL;
 	const struct net_record *record;
 
-	(void)state;
 	net_list_begin(list);
 	add_name(NET_LIST_ALLOW, NET_RULE_NAME, "x", 443, 443, 1);
 	add_network(NET_LIST_ALLOW, "b", "10.0.0.0", 8, 2);
@@ -514,7 +504,7 @@ static void a_name_is_looked_up_if_any_of_its_ports_may_be_asked_for(void **stat
 	assert_null(record);
 }
 
-static void of_several_rules_the_first_in_the_list_is_told(void **state)
+TEST(of_several_rules_the_first_in_the_list_is_told)
 {
 	static const struct asked asked[] = {
 		{"a.x", "1.2.3.4", 1, NET_VERDICT_ALLOWED, 1},
@@ -522,7 +512,6 @@ static void of_several_rules_the_first_in_the_list_is_told(void **state)
 		{"c.x", "1.2.3.4", 1, NET_VERDICT_DENIED_BY_RULE, 5},
 	};
 
-	(void)state;
 	net_list_begin(list);
 	add_name(NET_LIST_ALLOW, NET_RULE_BELOW, "x", 1, 1, 1);
 	add_name(NET_LIST_ALLOW, NET_RULE_BELOW_ONE, "x", 1, 1, 2);
@@ -533,13 +522,12 @@ static void of_several_rules_the_first_in_the_list_is_told(void **state)
 	ask(asked, ARRAY_SIZE(asked));
 }
 
-static void five_thousand_rules_are_small_and_come_back_as_they_were(void **state)
+TEST(five_thousand_rules_are_small_and_come_back_as_they_were)
 {
 	static struct net_rule rules[5000];
 	const struct net_record *record = NULL;
 	size_t size = sizeof *list;
 
-	(void)state;
 	net_list_begin(list);
 	for (uint32_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		char name[32];
@@ -566,12 +554,11 @@ static void five_thousand_rules_are_small_and_come_back_as_they_were(void **stat
 	assert_null(net_list_next(list, record));
 }
 
-static void a_list_takes_what_it_has_room_for(void **state)
+TEST(a_list_takes_what_it_has_room_for)
 {
 	struct net_rule rule = make(NET_RULE_ANY, "", 1, 1);
 	size_t size = sizeof *list + net_list_measure(&rule);
 
-	(void)state;
 	net_list_begin(list);
 	assert_int_equal(net_list_add(list, size - 1, NET_LIST_ALLOW, &rule, 0), -ENOSPC);
 	assert_int_equal(net_list_add(list, size, NET_LIST_ALLOW, &rule, 0), 0);
@@ -593,13 +580,12 @@ static size_t begin_with_three(void)
 	return list->size;
 }
 
-static void bytes_that_are_no_list_are_refused(void **state)
+TEST(bytes_that_are_no_list_are_refused)
 {
 	_Alignas(NET_LIST_ALIGN) char copy[512];
 	size_t size = begin_with_three(),
 	       padding = sizeof *list + sizeof(struct net_record) + sizeof "ab.x";
 
-	(void)state;
 	for (size_t i = 0; i < size; i++) {
 		assert_false(net_list_check(memory, i));
 		memcpy(copy, memory, size);
@@ -620,12 +606,11 @@ static void bytes_that_are_no_list_are_refused(void **state)
 	assert_false(net_list_check(memory, list->size));
 }
 
-static void with_any_byte_changed_a_list_has_other_rules_or_is_none(void **state)
+TEST(with_any_byte_changed_a_list_has_other_rules_or_is_none)
 {
 	_Alignas(NET_LIST_ALIGN) char copy[512];
 	size_t size = begin_with_three(), taken = 0;
 
-	(void)state;
 	for (size_t i = 0; i < 256 * size; i++) {
 		const struct net_record *record = NULL;
 		struct net_rule rule;
@@ -643,7 +628,7 @@ static void with_any_byte_changed_a_list_has_other_rules_or_is_none(void **state
 	assert_in_range(taken, 1, 128 * size);
 }
 
-static void an_empty_list_allows_nothing_and_denies_nothing(void **state)
+TEST(an_empty_list_allows_nothing_and_denies_nothing)
 {
 	static const struct asked asked[] = {
 		{"x", "1.2.3.4", 443, NET_VERDICT_NO_RULE, NONE, true},
@@ -651,7 +636,6 @@ static void an_empty_list_allows_nothing_and_denies_nothing(void **state)
 		{"x", "1.2.3.4", 443, NET_VERDICT_ALLOWED, NONE, false, NET_MATCH_OPEN},
 	};
 
-	(void)state;
 	net_list_begin(list);
 	ask(asked, ARRAY_SIZE(asked));
 	net_match_free(NULL);
@@ -666,7 +650,7 @@ static enum net_verdict unseen(const struct net_match *match, const char *name, 
 }
 
 /* Where a proxy finds out where a name leads, no rule counts that would have to know. */
-static void what_somebody_else_connects(void **state)
+TEST(what_somebody_else_connects)
 {
 	struct net_rule anywhere = make(NET_RULE_NAME, "a.x", 443, 443),
 			bound = make(NET_RULE_NAME, "b.x", 443, 443),
@@ -677,7 +661,6 @@ static void what_somebody_else_connects(void **state)
 	const struct net_address in = address("10.1.2.3"), out = address("11.1.2.3");
 	_cleanup_(net_match_freep) struct net_match *match = NULL;
 
-	(void)state;
 	bound.is_bound = 1;
 	set_network(&bound, "10.0.0.0", 8);
 	set_network(&network, "10.0.0.0", 8);
@@ -705,23 +688,4 @@ static void what_somebody_else_connects(void **state)
 	assert_false(net_match_is_direct(match, NULL, &out, 81));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_index_decides_as_who_looks_at_every_rule),
-		cmocka_unit_test(a_rule_that_covers_another_allows_all_that_it_does),
-		cmocka_unit_test(rebinding_a_name_reaches_nothing_that_no_rule_names),
-		cmocka_unit_test(a_rule_names_private_and_local_addresses_but_no_metadata),
-		cmocka_unit_test(deny_wins_wherever_it_stands),
-		cmocka_unit_test(a_name_is_looked_up_if_any_of_its_ports_may_be_asked_for),
-		cmocka_unit_test(of_several_rules_the_first_in_the_list_is_told),
-		cmocka_unit_test(five_thousand_rules_are_small_and_come_back_as_they_were),
-		cmocka_unit_test(a_list_takes_what_it_has_room_for),
-		cmocka_unit_test(bytes_that_are_no_list_are_refused),
-		cmocka_unit_test(with_any_byte_changed_a_list_has_other_rules_or_is_none),
-		cmocka_unit_test(an_empty_list_allows_nothing_and_denies_nothing),
-		cmocka_unit_test(what_somebody_else_connects),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

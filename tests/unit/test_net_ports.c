@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* At which ports there has to be a listener, of rules that say what may be reached. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/net_ports.h"
 #include "base/net_rule_parse.h"
+#include "tests/support/testing.h"
 
 /* A list of 64 KiB at most; a text that begins with '-' denies. The origin of each is its index. */
 static const struct net_list *list_of(const char *const *texts, size_t count)
@@ -31,7 +26,7 @@ static const struct net_list *list_of(const char *const *texts, size_t count)
 	return list;
 }
 
-static void each_port_is_there_once(void **state)
+TEST(each_port_is_there_once)
 {
 	static const char *const texts[] = {"a.example:443",        "*.b.example:8000-8002",
 	                                    "-c.example",           "a.example:22",
@@ -39,7 +34,6 @@ static void each_port_is_there_once(void **state)
 	static const uint16_t wanted[] = {443, 8000, 8001, 8002, 22, 8003};
 	struct net_ports ports;
 
-	(void)state;
 	assert_null(net_ports_collect(list_of(texts, ARRAY_SIZE(texts)), &ports));
 	assert_int_equal(ports.count, ARRAY_SIZE(wanted));
 	assert_memory_equal(ports.ports, wanted, sizeof wanted);
@@ -47,7 +41,7 @@ static void each_port_is_there_once(void **state)
 	assert_int_equal(ports.count, 0);
 }
 
-static void the_rule_with_which_they_are_too_many_is_named(void **state)
+TEST(the_rule_with_which_they_are_too_many_is_named)
 {
 	static const struct {
 		const char *texts[3];
@@ -60,7 +54,6 @@ static void the_rule_with_which_they_are_too_many_is_named(void **state)
 		{{"*:1-257", "b.example:1", "c.example:1"}, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct net_ports ports;
 		const struct net_record *record =
@@ -72,12 +65,4 @@ static void the_rule_with_which_they_are_too_many_is_named(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_port_is_there_once),
-		cmocka_unit_test(the_rule_with_which_they_are_too_many_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people may write as a rule, what they are told of all else, and which rule allows what
  * another does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/net_rule_parse.h"
+#include "tests/support/testing.h"
 
 #define X10  "xxxxxxxxxx"
 #define X60  X10 X10 X10 X10 X10 X10
@@ -70,11 +66,10 @@ static const char *const good[][2] = {
 	{"inject.internal.example:1", "inject.internal.example:1"},
 };
 
-static void a_rule_is_printed_in_its_one_text_and_read_again_as_itself(void **state)
+TEST(a_rule_is_printed_in_its_one_text_and_read_again_as_itself)
 {
 	char text[NET_RULE_TEXT_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		struct net_rule one = rule(good[i][0]), again;
 
@@ -85,13 +80,12 @@ static void a_rule_is_printed_in_its_one_text_and_read_again_as_itself(void **st
 	}
 }
 
-static void the_longest_rule_fits(void **state)
+TEST(the_longest_rule_fits)
 {
 	char text[NET_RULE_TEXT_SIZE];
 	struct net_rule one = rule(X253 ":10000-20000@2001:1111:1111:1111:1111:1111:1111:1110/127"),
 			again;
 
-	(void)state;
 	again = rule(net_rule_print(&one, text));
 	assert_memory_equal(&one, &again, sizeof one);
 	assert_int_equal(one.prefix, 127);
@@ -238,9 +232,8 @@ static const char *const bad[][3] = {
 	{"*.a.inject.internal", "is reserved", ""},
 };
 
-static void a_bad_rule_is_refused_with_its_text_and_what_would_do(void **state)
+TEST(a_bad_rule_is_refused_with_its_text_and_what_would_do)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct net_rule untouched, one;
 		struct yett_error error = {0};
@@ -265,11 +258,10 @@ static bool is_whole_rule(const char *text)
 	return !strpbrk(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ\\*") && strpbrk(text, ".:/") > text;
 }
 
-static void what_a_message_offers_is_taken(void **state)
+TEST(what_a_message_offers_is_taken)
 {
 	size_t offered = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct net_rule one;
 		struct yett_error error = {0};
@@ -284,12 +276,11 @@ static void what_a_message_offers_is_taken(void **state)
 	assert_true(offered >= 10);
 }
 
-static void a_name_has_one_form(void **state)
+TEST(a_name_has_one_form)
 {
 	static const char dirty[] = "a\0b.example";
 	char name[NET_NAME_SIZE], zeros[NET_NAME_SIZE] = {0};
 
-	(void)state;
 	assert_null(net_name_canonical("A.Example.Org.tail", 14, name));
 	assert_string_equal(name, "a.example.org");
 	assert_memory_equal(name + 13, zeros, sizeof name - 13);
@@ -309,9 +300,8 @@ static void a_name_has_one_form(void **state)
 	}
 }
 
-static void one_name_is_below_another_at_a_dot_only(void **state)
+TEST(one_name_is_below_another_at_a_dot_only)
 {
-	(void)state;
 	assert_true(net_name_is_below("a.example.org", "example.org"));
 	assert_true(net_name_is_below("b.a.example.org", "example.org"));
 	assert_false(net_name_is_below("example.org", "example.org"));
@@ -363,11 +353,10 @@ static const struct {
 #undef AT
 };
 
-static void what_a_peer_made_up_is_not_valid(void **state)
+TEST(what_a_peer_made_up_is_not_valid)
 {
 	struct net_rule all;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		struct net_rule one = rule(changes[i].of);
 
@@ -453,9 +442,8 @@ static const char *const wider[][2] = {
 	{"0.0.0.0/0", "*"},
 };
 
-static void a_rule_covers_what_allows_no_more(void **state)
+TEST(a_rule_covers_what_allows_no_more)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(covered) + ARRAY_SIZE(wider); i++) {
 		const char *const *texts =
 			i < ARRAY_SIZE(covered) ? covered[i] : wider[i - ARRAY_SIZE(covered)];
@@ -466,7 +454,7 @@ static void a_rule_covers_what_allows_no_more(void **state)
 	}
 }
 
-static void a_rule_that_would_allow_nothing_is_known(void **state)
+TEST(a_rule_that_would_allow_nothing_is_known)
 {
 	static const char *const nothing[] = {"169.254.169.254:80", "169.254.0.0/16",
 	                                      "[fd00:ec2::254]:80", "224.0.0.0/4",
@@ -475,7 +463,6 @@ static void a_rule_that_would_allow_nothing_is_known(void **state)
 	                                        "10.0.0.0/8", "127.0.0.1", "0.0.0.0/0",
 	                                        "::/0",       "x@::1",     "169.254.0.0/15"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(nothing); i++) {
 		struct net_rule one = rule(nothing[i]);
 
@@ -488,19 +475,4 @@ static void a_rule_that_would_allow_nothing_is_known(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_rule_is_printed_in_its_one_text_and_read_again_as_itself),
-		cmocka_unit_test(the_longest_rule_fits),
-		cmocka_unit_test(a_bad_rule_is_refused_with_its_text_and_what_would_do),
-		cmocka_unit_test(what_a_message_offers_is_taken),
-		cmocka_unit_test(a_name_has_one_form),
-		cmocka_unit_test(one_name_is_below_another_at_a_dot_only),
-		cmocka_unit_test(what_a_peer_made_up_is_not_valid),
-		cmocka_unit_test(a_rule_covers_what_allows_no_more),
-		cmocka_unit_test(a_rule_that_would_allow_nothing_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,16 +3,12 @@
  * Code and files as commands: each command is run by the host's shell, in a directory of the test's
  * own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
 #include "agent/runner/bundle.h"
+#include "tests/support/testing.h"
 
 static char directory[] = "/tmp/test_parcel.XXXXXX";
 
@@ -96,8 +92,7 @@ static void assert_list(char **list, const char *expected)
 	bundle_free_list(list);
 }
 
-static void
-files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory(void **state)
+TEST(files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory)
 {
 	static const char odd[] = "%s -n \"$1\" `id` \\n\t'\xc3\xa9' \x01\x7f",
 			  *const program[] = {"sh", "-c", "pwd >where", NULL};
@@ -105,7 +100,6 @@ files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory(
 	struct bundle bundle = parcel_of("python", "print('%d')\n", files);
 	char where[64];
 
-	(void)state;
 	assert_int_equal(bundle_check(&bundle, NULL), 0);
 	assert_int_equal(run_all(bundle_commands(&bundle, (char *const *)program)), 1);
 	assert_file("main.py", "print('%d')\n", 12);
@@ -117,7 +111,7 @@ files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory(
 	json_decref(files);
 }
 
-static void what_is_too_much_for_one_command_goes_ahead_in_others(void **state)
+TEST(what_is_too_much_for_one_command_goes_ahead_in_others)
 {
 	size_t length = 5 << 20;
 	char *big = malloc(length + 1);
@@ -125,7 +119,6 @@ static void what_is_too_much_for_one_command_goes_ahead_in_others(void **state)
 	struct bundle bundle;
 	json_t *files;
 
-	(void)state;
 	for (size_t i = 0; i < length; i++)
 		big[i] = (char)('a' + i % 23);
 	big[length] = '\0';
@@ -138,12 +131,11 @@ static void what_is_too_much_for_one_command_goes_ahead_in_others(void **state)
 	free(big);
 }
 
-static void a_directory_of_its_own_is_made(void **state)
+TEST(a_directory_of_its_own_is_made)
 {
 	char own[64];
 	struct bundle bundle = parcel_of("bash", "x", NULL);
 
-	(void)state;
 	(void)snprintf(own, sizeof own, "%s/run-1", directory);
 	bundle.directory = own;
 	bundle.makes_directory = true;
@@ -151,13 +143,12 @@ static void a_directory_of_its_own_is_made(void **state)
 	assert_file("run-1/main.sh", "x", 1);
 }
 
-static void arguments_stand_for_what_the_table_says(void **state)
+TEST(arguments_stand_for_what_the_table_says)
 {
 	json_t *files = json_pack("{s:s, s:s, s:s}", "a.c", "", "b.h", "", "d/c.c", ""),
 	       *args = json_pack("[s, s]", "%f", "a b");
 	struct bundle bundle = parcel_of("c", "x", files);
 
-	(void)state;
 	bundle.args = args;
 	assert_list(bundle_compile(&bundle),
 	            "gcc -std=gnu17 -g -O1 -Wall -pthread -o ./main main.c a.c d/c.c -lm");
@@ -176,7 +167,7 @@ static void arguments_stand_for_what_the_table_says(void **state)
 	json_decref(args);
 }
 
-static void the_code_decides_what_its_file_is_called(void **state)
+TEST(the_code_decides_what_its_file_is_called)
 {
 	static const struct {
 		const char *language, *code, *file, *main_class;
@@ -202,7 +193,6 @@ static void the_code_decides_what_its_file_is_called(void **state)
 		{"java", "}}}} class class class void main package", "Main.java", "Main"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct bundle bundle = parcel_of(cases[i].language, cases[i].code, NULL);
 
@@ -213,14 +203,13 @@ static void the_code_decides_what_its_file_is_called(void **state)
 	assert_string_equal(parcel_of("php", "<b><?= 1 ?></b>", NULL).prefix, "");
 }
 
-static void names_that_lead_elsewhere_or_meet_are_refused(void **state)
+TEST(names_that_lead_elsewhere_or_meet_are_refused)
 {
 	static const char *const names[] = {"",        "/a",        "a/",   "a//b",   ".",
 	                                    "..",      "../a",      "a/..", "a/../b", "./a",
 	                                    "main.py", "main.py/a", "x/y"};
 	struct yett_error error;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		json_t *files = json_pack("{s:s, s:s}", names[i], "", "x", "");
 		struct bundle bundle = parcel_of("python", "x", files);
@@ -235,17 +224,4 @@ static void names_that_lead_elsewhere_or_meet_are_refused(void **state)
 		YETT_E_INVALID_REQUEST);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			files_are_written_whatever_is_in_them_and_the_program_is_run_in_their_directory),
-		cmocka_unit_test(what_is_too_much_for_one_command_goes_ahead_in_others),
-		cmocka_unit_test(a_directory_of_its_own_is_made),
-		cmocka_unit_test(arguments_stand_for_what_the_table_says),
-		cmocka_unit_test(the_code_decides_what_its_file_is_called),
-		cmocka_unit_test(names_that_lead_elsewhere_or_meet_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+TEST_MAIN(make_directory, remove_directory)

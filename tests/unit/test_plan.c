@@ -2,15 +2,15 @@
 /* The plan as a container, and as the text that a person reads. */
 #include "programs/decide/decider/plan_add.h"
 #include "programs/decide/decider/plan_name.h"
+#include "tests/support/testing.h"
 #include "tests/unit/decide.h"
 #include "tests/unit/printed.h"
 
-static void a_text_outside_the_arena_is_the_empty_one(void **state)
+TEST(a_text_outside_the_arena_is_the_empty_one)
 {
 	struct plan *plan = calloc(1, sizeof *plan);
 	struct plan_text text = {0};
 
-	(void)state;
 	assert_string_equal(plan_text(plan, text), "");
 	assert_int_equal(plan_add_text(plan, "abc", &text), 0);
 	assert_int_equal(text.offset, 1);
@@ -26,13 +26,12 @@ static void a_text_outside_the_arena_is_the_empty_one(void **state)
 	free(plan);
 }
 
-static void a_full_plan_takes_no_more(void **state)
+TEST(a_full_plan_takes_no_more)
 {
 	struct plan *plan = calloc(1, sizeof *plan);
 	struct plan_text text = {0};
 	char half[PLAN_ARENA_MAX / 2];
 
-	(void)state;
 	memset(half, 'y', sizeof half);
 	half[sizeof half - 1] = '\0';
 	assert_int_equal(plan_add_text(plan, half, &text), 0);
@@ -47,9 +46,8 @@ static void a_full_plan_takes_no_more(void **state)
 	free(plan);
 }
 
-static void every_step_has_a_name(void **state)
+TEST(every_step_has_a_name)
 {
-	(void)state;
 	for (unsigned kind = 0; kind < PLAN_STEP_KINDS; kind++)
 		assert_true(strlen(plan_name_step(kind)) > 1);
 	assert_string_equal(plan_name_step(PLAN_READ_ONLY), "read-only");
@@ -167,13 +165,12 @@ static struct plan *example(void)
 	return plan;
 }
 
-static void a_plan_prints_a_step_a_line_and_nothing_that_a_terminal_obeys(void **state)
+TEST(a_plan_prints_a_step_a_line_and_nothing_that_a_terminal_obeys)
 {
 	struct plan *plan = example();
 	size_t length;
 	char *text = printed_plan(plan, &length);
 
-	(void)state;
 	assert_string_equal(text, expected);
 	assert_string_equal(text + sizeof expected, expected_json);
 	assert_int_equal(length, sizeof expected + sizeof expected_json - 1);
@@ -181,13 +178,12 @@ static void a_plan_prints_a_step_a_line_and_nothing_that_a_terminal_obeys(void *
 	free(plan);
 }
 
-static void a_plan_with_numbers_out_of_range_still_prints(void **state)
+TEST(a_plan_with_numbers_out_of_range_still_prints)
 {
 	struct plan *plan = calloc(1, sizeof *plan);
 	size_t length;
 	char *text;
 
-	(void)state;
 	memset(plan, 0xff, sizeof *plan);
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++)
 		plan->steps[i].writable = plan->steps[i].optional = plan->steps[i].is_socket =
@@ -203,15 +199,4 @@ static void a_plan_with_numbers_out_of_range_still_prints(void **state)
 	free(plan);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_text_outside_the_arena_is_the_empty_one),
-		cmocka_unit_test(a_full_plan_takes_no_more),
-		cmocka_unit_test(every_step_has_a_name),
-		cmocka_unit_test(a_plan_prints_a_step_a_line_and_nothing_that_a_terminal_obeys),
-		cmocka_unit_test(a_plan_with_numbers_out_of_range_still_prints),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a decision: its order, its values, and what is refused. */
+#include "tests/support/testing.h"
 #include "tests/unit/decide.h"
 #include "programs/decide/decider/plan_name.h"
 #include "programs/decide/decider/refuse.h"
@@ -35,9 +36,8 @@ static void refused(struct decide *d, const char *message, const char *detail)
 		fail_msg("%d: %s (%s)", r, d->error.message, d->error.detail);
 }
 
-static void the_steps_stand_in_their_order(void **state)
+WITH_DECIDE(the_steps_stand_in_their_order)
 {
-	struct decide *d = *state;
 	uint32_t last = 0;
 
 	decide_policy(d, PLAIN);
@@ -53,10 +53,9 @@ static void the_steps_stand_in_their_order(void **state)
 	assert_int_equal(last, PLAN_INIT);
 }
 
-static void parents_are_mounted_before_children_whatever_the_order_asked(void **state)
+WITH_DECIDE(parents_are_mounted_before_children_whatever_the_order_asked)
 {
 	static const char *const expected[] = {"/a", "/b", "/a/x", "/b/x", "/a/x/y"};
-	struct decide *d = *state;
 	size_t n = 0;
 
 	decide_policy(
@@ -83,10 +82,8 @@ static void parents_are_mounted_before_children_whatever_the_order_asked(void **
 	assert_string_equal(text(d, find(d, "/b")->from), "");
 }
 
-static void a_share_carries_the_directories_it_must_lie_below(void **state)
+WITH_DECIDE(a_share_carries_the_directories_it_must_lie_below)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PLAIN);
 	decide_share(d, 0, SHARE_RO, "/r");
 	decide_share(d, 1, SHARE_RW, "/w");
@@ -102,12 +99,11 @@ static void a_share_carries_the_directories_it_must_lie_below(void **state)
 	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
 }
 
-static void a_socket_is_one_of_those_that_the_grant_names_for_the_caller(void **state)
+WITH_DECIDE(a_socket_is_one_of_those_that_the_grant_names_for_the_caller)
 {
 	static const char said[] =
 		"/run/s, descriptor 1, a socket, from /run/user/1000/bus /tmp/.X11-unix/X0 /run/user/1001/a";
 	_cleanup_free_ char *printed = NULL;
-	struct decide *d = *state;
 	size_t length;
 
 	decide_policy(
@@ -129,12 +125,11 @@ static void a_socket_is_one_of_those_that_the_grant_names_for_the_caller(void **
 		fail_msg("%s: not in\n%s", said, printed);
 }
 
-static void in_the_network_of_the_host_nothing_is_made_of_one(void **state)
+WITH_DECIDE(in_the_network_of_the_host_nothing_is_made_of_one)
 {
 	static const char weaker[] =
 		"by the network of the host: it reaches all that the host reaches, and what listens on 127.0.0.1";
 	_cleanup_free_ char *printed = NULL;
-	struct decide *d = *state;
 	size_t length;
 
 	decide_policy(
@@ -165,10 +160,8 @@ static void in_the_network_of_the_host_nothing_is_made_of_one(void **state)
 	               "by devices of the host: /dev/kvm; by the network of the host: it reaches"));
 }
 
-static void devices_of_the_host_are_said_to_weaken(void **state)
+WITH_DECIDE(devices_of_the_host_are_said_to_weaken)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { devices = {\"/dev/kvm\", \"/dev/dri/card0\"} }\n"
@@ -180,13 +173,12 @@ static void devices_of_the_host_are_said_to_weaken(void **state)
 	assert_string_equal(d->plan.weaker, "");
 }
 
-static void what_is_read_only_is_behind_an_overlay_where_the_profile_says_so(void **state)
+WITH_DECIDE(what_is_read_only_is_behind_an_overlay_where_the_profile_says_so)
 {
 	static const char *const said[] = {
 		"/r, descriptor 0, read-only, behind an overlay of its own",
 		"/w, descriptor 1, writable",
 		"home /, system directories behind an overlay of its own"};
-	struct decide *d = *state;
 
 	for (int with = 0; with < 2; with++) {
 		_cleanup_free_ char *printed = NULL;
@@ -209,14 +201,13 @@ static void what_is_read_only_is_behind_an_overlay_where_the_profile_says_so(voi
 	}
 }
 
-static void a_copy_on_write_share_has_a_store_or_memory_and_takes_what_reading_takes(void **state)
+WITH_DECIDE(a_copy_on_write_share_has_a_store_or_memory_and_takes_what_reading_takes)
 {
 	static const char *const said[] = {"/w, descriptor 0, copy-on-write, from /usr /srv",
 	                                   "/w, descriptor 1, the store of what is changed there",
 	                                   "/m, descriptor 2, copy-on-write in memory, size 1M",
 	                                   "/n, descriptor 3, copy-on-write in memory, size 64M"};
 	_cleanup_free_ char *printed = NULL;
-	struct decide *d = *state;
 	size_t length, sources = 0, stores = 0;
 
 	decide_policy(d, PLAIN);
@@ -247,7 +238,7 @@ static void a_copy_on_write_share_has_a_store_or_memory_and_takes_what_reading_t
 			fail_msg("%s: not in\n%s", said[i], printed);
 }
 
-static void layers_that_do_not_fit_are_refused(void **state)
+WITH_DECIDE(layers_that_do_not_fit_are_refused)
 {
 	static const struct {
 		struct {
@@ -272,7 +263,6 @@ static void layers_that_do_not_fit_are_refused(void **state)
 	         {NULL},
 	         "'/w/a/b' cannot be kept"},
 	};
-	struct decide *d = *state;
 
 	decide_policy(d, PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -285,7 +275,7 @@ static void layers_that_do_not_fit_are_refused(void **state)
 	}
 }
 
-static void a_profile_may_want_what_is_shared_to_be_copy_on_write(void **state)
+WITH_DECIDE(a_profile_may_want_what_is_shared_to_be_copy_on_write)
 {
 	static const struct {
 		uint32_t modes[3];
@@ -297,7 +287,6 @@ static void a_profile_may_want_what_is_shared_to_be_copy_on_write(void **state)
 	             {{SHARE_COW, SHARE_STORE}, 2, true},
 	             {{SHARE_COW, SHARE_STORE, SHARE_RO}, 3, true},
 	             {{SHARE_COW, SHARE_STORE, SHARE_RW}, 3, false}};
-	struct decide *d = *state;
 
 	decide_policy(d, "profile \"default\" { workspace = cow }\n" GRANT);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -322,10 +311,8 @@ static void a_profile_may_want_what_is_shared_to_be_copy_on_write(void **state)
 #define AGENT \
 	"profile \"default\" { shares = false memory_mount = true outputs_mount = true tmp_size = 64M }\n"
 
-static void the_conventional_mounts_are_those_of_the_profile(void **state)
+WITH_DECIDE(the_conventional_mounts_are_those_of_the_profile)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, AGENT GRANT);
 	assert_int_equal(decide_plan(d), YETT_E_INVALID_REQUEST);
 	assert_int_equal(d->error.reason, YETT_R_WANTED_MOUNT);
@@ -343,10 +330,8 @@ static void the_conventional_mounts_are_those_of_the_profile(void **state)
 	assert_int_equal(find(d, PLAN_OUTPUTS)->size_bytes, 1 << 20);
 }
 
-static void the_conventional_mounts_open_no_others(void **state)
+WITH_DECIDE(the_conventional_mounts_open_no_others)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, AGENT GRANT);
 	decide_share(d, 0, SHARE_RW, PLAN_MEMORY);
 	decide_share(d, 1, SHARE_RO, "/mnt/memory2");
@@ -394,7 +379,7 @@ static const char *covers(const struct decide *d)
 	return all;
 }
 
-static void a_covered_path_is_inside_a_share(void **state)
+WITH_DECIDE(a_covered_path_is_inside_a_share)
 {
 	static const struct {
 		const char *path, *message;
@@ -411,7 +396,6 @@ static void a_covered_path_is_inside_a_share(void **state)
 	             {"/srv/w//x", "empty comp"},
 	             {"/srv/w/s/x", NULL},
 	             {"/srv/w/x/", "empty comp"}};
-	struct decide *d = *state;
 
 	decide_policy(d, PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -433,7 +417,7 @@ static void a_covered_path_is_inside_a_share(void **state)
 		}
 }
 
-static void directories_above_a_covered_path_are_pinned_in_writable_shares(void **state)
+WITH_DECIDE(directories_above_a_covered_path_are_pinned_in_writable_shares)
 {
 	static const struct {
 		enum share_mode mode;
@@ -444,7 +428,6 @@ static void directories_above_a_covered_path_are_pinned_in_writable_shares(void 
 		{SHARE_RW,
 	         "pin /srv/w/.git read-only /srv/w/a pin /srv/w/.git/x pin /srv/w/in/a "
 	         "read-only /srv/w/.git/config mask /srv/w/.git/x/y mask /srv/w/in/a/b "}};
-	struct decide *d = *state;
 
 	decide_policy(d, PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -490,10 +473,8 @@ static void directories_above_a_covered_path_are_pinned_in_writable_shares(void 
 
 /* A share inside a read-only directory stays as it is, a pin becomes what is asked for at its path,
  * and no pin is needed twice. */
-static void covers_and_shares_of_one_request_go_together(void **state)
+WITH_DECIDE(covers_and_shares_of_one_request_go_together)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PLAIN);
 	decide_share(d, 0, SHARE_RW, "/srv/w");
 	decide_share(d, 1, SHARE_RW, "/srv/w/ro/in/app");
@@ -516,7 +497,7 @@ static void covers_and_shares_of_one_request_go_together(void **state)
 	assert_string_equal(covers(d), "");
 }
 
-static void a_target_that_is_none_is_refused(void **state)
+WITH_DECIDE(a_target_that_is_none_is_refused)
 {
 	static const struct {
 		const char *target, *message;
@@ -555,7 +536,6 @@ static void a_target_that_is_none_is_refused(void **state)
 		{"/run/user", NULL},
 		{"/...", NULL},
 	};
-	struct decide *d = *state;
 
 	decide_policy(d, PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -596,7 +576,7 @@ static int plan_mount(struct decide *d, const char *unmount)
 	return plan_change(d, unmount, NULL);
 }
 
-static void what_is_looked_at_anew_may_be_anywhere(void **state)
+WITH_DECIDE(what_is_looked_at_anew_may_be_anywhere)
 {
 	static const struct {
 		const char *target, *message;
@@ -607,7 +587,6 @@ static void what_is_looked_at_anew_may_be_anywhere(void **state)
 	             {"//", "empty component"},
 	             {"mnt", "not an absolute path"},
 	             {"", "not an absolute path"}};
-	struct decide *d = *state;
 
 	decide_policy(d, PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -623,7 +602,7 @@ static void what_is_looked_at_anew_may_be_anywhere(void **state)
 	}
 }
 
-static void what_is_mounted_later_is_in_places_that_commands_reach_then(void **state)
+WITH_DECIDE(what_is_mounted_later_is_in_places_that_commands_reach_then)
 {
 	static const struct {
 		const char *target, *message;
@@ -644,7 +623,6 @@ static void what_is_mounted_later_is_in_places_that_commands_reach_then(void **s
 		{"/proc/x", "nothing is mounted"},
 		{"/mnt/../etc", "component . or .."},
 	};
-	struct decide *d = *state;
 
 	decide_policy(d, PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -661,11 +639,10 @@ static void what_is_mounted_later_is_in_places_that_commands_reach_then(void **s
 		}
 }
 
-static void a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_in_it(void **state)
+WITH_DECIDE(a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_in_it)
 {
 	static const uint32_t kinds[] = {PLAN_SLOT,  PLAN_CGROUP,    PLAN_UNMOUNT, PLAN_SHARE,
 	                                 PLAN_SHARE, PLAN_READ_ONLY, PLAN_MASK};
-	struct decide *d = *state;
 
 	decide_policy(
 		d,
@@ -685,7 +662,7 @@ static void a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_
 	assert_string_equal(d->plan.id, DECIDE_ID);
 }
 
-static void what_protects_is_not_taken_off(void **state)
+WITH_DECIDE(what_protects_is_not_taken_off)
 {
 	static const struct {
 		const char *target, *message;
@@ -693,7 +670,6 @@ static void what_protects_is_not_taken_off(void **state)
 	             {"/mnt/a/fixed", "is protected by the profile"},
 	             {"/mnt/host", "is the profile's"},
 	             {"/mnt/scratch", "is the profile's"}};
-	struct decide *d = *state;
 
 	decide_policy(
 		d, "profile \"default\" { mask = {\"/mnt/a/.env\"} read_only = {\"/mnt/a/fixed\"}\n"
@@ -708,19 +684,16 @@ static void what_protects_is_not_taken_off(void **state)
 	assert_int_equal(plan_mount(d, "/mnt/a"), 0);
 }
 
-static void what_is_protected_below_a_writable_share_is_pinned_later_as_well(void **state)
+WITH_DECIDE(what_is_protected_below_a_writable_share_is_pinned_later_as_well)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, "profile \"default\" { mask = {\"/mnt/a/b/.env\"} }\n" GRANT);
 	decide_share(d, 0, SHARE_RW, "/mnt/a");
 	assert_int_equal(plan_mount(d, NULL), YETT_E_INVALID_REQUEST);
 	assert_non_null(strstr(d->error.message, "cannot be kept from a program"));
 }
 
-static void a_long_target_is_refused(void **state)
+WITH_DECIDE(a_long_target_is_refused)
 {
-	struct decide *d = *state;
 	char target[5000];
 
 	decide_policy(d, PLAIN);
@@ -738,10 +711,8 @@ static void a_long_target_is_refused(void **state)
 	refused(d, "is too long", "share 1");
 }
 
-static void two_mounts_on_one_target_are_refused(void **state)
+WITH_DECIDE(two_mounts_on_one_target_are_refused)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, "profile \"default\" { share_ro = {\"/usr/share:/data\"} }\n" GRANT);
 	decide_share(d, 0, SHARE_RO, "/work");
 	decide_tmpfs(d, "/work", 0);
@@ -751,10 +722,8 @@ static void two_mounts_on_one_target_are_refused(void **state)
 	refused(d, "'/data' is the target of two mounts", "share 1");
 }
 
-static void every_descriptor_is_one_share(void **state)
+WITH_DECIDE(every_descriptor_is_one_share)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PLAIN);
 	decide_share(d, 0, SHARE_RO, "/a");
 	decide_share(d, 0, SHARE_RO, "/b");
@@ -775,9 +744,8 @@ static void every_descriptor_is_one_share(void **state)
 }
 
 /* None is left out silently: what of them would count is not for chance to say. */
-static void more_directories_of_a_grant_than_a_plan_can_name_are_refused(void **state)
+WITH_DECIDE(more_directories_of_a_grant_than_a_plan_can_name_are_refused)
 {
-	struct decide *d = *state;
 	char path[8192];
 	char *items[] = {path, (char[]){"/srv"}};
 	struct policy_grant grant;
@@ -806,10 +774,8 @@ static void more_directories_of_a_grant_than_a_plan_can_name_are_refused(void **
 	}
 }
 
-static void what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_renamed(void **state)
+WITH_DECIDE(what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_renamed)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { mask = {\"/work/a/secret\"} read_only = {\"/work/.git\"} }\n" GRANT);
@@ -843,10 +809,8 @@ static void what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_re
 	refused(d, "'/t/a/b' cannot be kept", "read-only share");
 }
 
-static void proc_is_masked_before_what_the_profile_masks(void **state)
+WITH_DECIDE(proc_is_masked_before_what_the_profile_masks)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d, "profile \"default\" { mask = {\"/srv/x\"} read_only = {\"/opt/y\"} }\n" GRANT);
 	assert_int_equal(decide_plan(d), 0);
@@ -868,10 +832,8 @@ static bool has_env(const struct decide *d, const char *entry)
 	return false;
 }
 
-static void names_and_environment_are_the_callers(void **state)
+WITH_DECIDE(names_and_environment_are_the_callers)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { environment = {\"PATH=/bin\", \"USER=me\"} umask = 077 nice = 3 }\n" GRANT);
@@ -893,10 +855,8 @@ static void names_and_environment_are_the_callers(void **state)
 	assert_int_equal(d->plan.policy_generation, d->policy->generation);
 }
 
-static void names_that_would_break_passwd_are_replaced(void **state)
+WITH_DECIDE(names_that_would_break_passwd_are_replaced)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PLAIN);
 	strcpy(d->peer.names.user, "x:0:0::/:/bin/sh\nroot");
 	d->peer.names.group[0] = d->peer.names.shell[0] = '\0';
@@ -908,7 +868,7 @@ static void names_that_would_break_passwd_are_replaced(void **state)
 	assert_string_equal(text(d, d->plan.shell), "/bin/sh");
 }
 
-static void a_home_is_made_only_where_it_can_be_private(void **state)
+WITH_DECIDE(a_home_is_made_only_where_it_can_be_private)
 {
 	static const struct {
 		const char *home, *expected;
@@ -919,7 +879,6 @@ static void a_home_is_made_only_where_it_can_be_private(void **state)
 		{"relative", "/"},  {"/a/../b", "/"},
 		{"/etc/skel", "/"}, {"/dev", "/"},
 	};
-	struct decide *d = *state;
 
 	decide_policy(d, PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -940,9 +899,8 @@ static void a_home_is_made_only_where_it_can_be_private(void **state)
 	assert_int_equal(d->plan.identity, PLAN_IDENTITY_ROOT);
 }
 
-static void a_host_name_of_the_request_is_checked(void **state)
+WITH_DECIDE(a_host_name_of_the_request_is_checked)
 {
-	struct decide *d = *state;
 	char name[66];
 
 	decide_policy(d, PLAIN);
@@ -963,10 +921,8 @@ static void a_host_name_of_the_request_is_checked(void **state)
 	refused(d, "is not a host name", "hostname");
 }
 
-static void ids_and_groups_out_of_range_are_unsupported(void **state)
+WITH_DECIDE(ids_and_groups_out_of_range_are_unsupported)
 {
-	struct decide *d = *state;
-
 	decide_policy(d, PLAIN);
 	d->peer.groups_count = PLAN_GROUPS_MAX;
 	assert_int_equal(decide_plan(d), 0);
@@ -985,9 +941,8 @@ static void ids_and_groups_out_of_range_are_unsupported(void **state)
 	assert_int_equal(decide_plan(d), YETT_E_UNSUPPORTED);
 }
 
-static void the_largest_request_fits_or_is_refused(void **state)
+WITH_DECIDE(the_largest_request_fits_or_is_refused)
 {
-	struct decide *d = *state;
 	char target[600];
 
 	decide_policy(d, PLAIN);
@@ -1009,9 +964,8 @@ static void the_largest_request_fits_or_is_refused(void **state)
 	assert_int_equal(d->error.reason, YETT_R_TOO_LONG);
 }
 
-static void a_name_that_could_be_an_id_and_a_label_said_twice_are_refused(void **state)
+WITH_DECIDE(a_name_that_could_be_an_id_and_a_label_said_twice_are_refused)
 {
-	struct decide *d = *state;
 	struct message_create *create = &d->request.body.create;
 
 	decide_policy(d, PLAIN);
@@ -1037,9 +991,8 @@ static void a_name_that_could_be_an_id_and_a_label_said_twice_are_refused(void *
 	refused(d, "could be the id of another sandbox", "name");
 }
 
-static void labels_that_no_record_can_hold_are_refused(void **state)
+WITH_DECIDE(labels_that_no_record_can_hold_are_refused)
 {
-	struct decide *d = *state;
 	struct message_create *create = &d->request.body.create;
 	char label[MESSAGE_KEY_VALUE_MAX + 1];
 	const size_t count = PLAN_LABELS_SIZE / (MESSAGE_KEY_VALUE_MAX + 1);
@@ -1065,9 +1018,8 @@ static void labels_that_no_record_can_hold_are_refused(void **state)
 	assert_int_equal(decide_plan(d), 0);
 }
 
-static void the_same_decision_gives_the_same_plan(void **state)
+WITH_DECIDE(the_same_decision_gives_the_same_plan)
 {
-	struct decide *d = *state;
 	_cleanup_free_ struct plan *first = malloc(sizeof *first);
 
 	decide_policy(d, PLAIN);
@@ -1085,10 +1037,8 @@ static void the_same_decision_gives_the_same_plan(void **state)
 
 /* What nothing else stands for: a plan without it would carry out less than the policy says, or
  * more. */
-static void a_plan_has_what_the_profile_gives_and_requires(void **state)
+WITH_DECIDE(a_plan_has_what_the_profile_gives_and_requires)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { capabilities = {\"kill\", \"chown\"} identity = root umask = 027 nice = 5 label = required "
@@ -1131,10 +1081,8 @@ static void plan_of(struct decide *d, const char *policy, struct plan *plan)
 
 static struct plan plain, other;
 
-static void what_a_request_adds_leaves_the_base_as_it_is(void **state)
+WITH_DECIDE(what_a_request_adds_leaves_the_base_as_it_is)
 {
-	struct decide *d = *state;
-
 	plan_of(d, PLAIN, &plain);
 	decide_share(d, 0, SHARE_RW, "/work");
 	decide_tmpfs(d, "/scratch", 1u << 20);
@@ -1146,10 +1094,8 @@ static void what_a_request_adds_leaves_the_base_as_it_is(void **state)
 }
 
 /* What lies in a share is there only when the share is. */
-static void covers_of_proc_alone_are_in_the_base(void **state)
+WITH_DECIDE(covers_of_proc_alone_are_in_the_base)
 {
-	struct decide *d = *state;
-
 	decide_policy(
 		d,
 		"profile \"default\" { mask = {\"/proc/net\", \"/data/secret\", \"/process/x\"} read_only = {\"/proc/tty\", \"/work\"} }\n" GRANT);
@@ -1193,7 +1139,7 @@ static void set_groups(struct decide *d)
 {
 	d->peer.groups_count--;
 }
-static void whatever_a_ready_sandbox_was_built_by_is_in_the_base(void **state)
+WITH_DECIDE(whatever_a_ready_sandbox_was_built_by_is_in_the_base)
 {
 	static void (*const changes[])(struct decide * d) = {set_home,       set_shell, set_user,
 	                                                     set_group_name, set_uid,   set_gid,
@@ -1204,7 +1150,6 @@ static void whatever_a_ready_sandbox_was_built_by_is_in_the_base(void **state)
 		"profile \"before\" { }\n" PLAIN, /* another number, by which all is known that the
 	                                             profile decides */
 	};
-	struct decide *d = *state;
 
 	plan_of(d, PLAIN, &plain);
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
@@ -1243,9 +1188,8 @@ static void completed(struct decide *d, const char *key, uint32_t number, const 
 	assert_int_equal(*d->error.mend != '\0', asked != NULL);
 }
 
-static void what_root_refuses_is_written_down_by_the_plan_and_the_policy(void **state)
+WITH_DECIDE(what_root_refuses_is_written_down_by_the_plan_and_the_policy)
 {
-	struct decide *d = *state;
 	uint32_t step;
 
 	decide_policy(
@@ -1266,54 +1210,4 @@ static void what_root_refuses_is_written_down_by_the_plan_and_the_policy(void **
 	completed(d, "max_memory", 0, NULL, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DECIDE(the_steps_stand_in_their_order),
-		WITH_DECIDE(what_root_refuses_is_written_down_by_the_plan_and_the_policy),
-		WITH_DECIDE(parents_are_mounted_before_children_whatever_the_order_asked),
-		WITH_DECIDE(a_share_carries_the_directories_it_must_lie_below),
-		WITH_DECIDE(a_socket_is_one_of_those_that_the_grant_names_for_the_caller),
-		WITH_DECIDE(in_the_network_of_the_host_nothing_is_made_of_one),
-		WITH_DECIDE(devices_of_the_host_are_said_to_weaken),
-		WITH_DECIDE(what_is_read_only_is_behind_an_overlay_where_the_profile_says_so),
-		WITH_DECIDE(
-			a_copy_on_write_share_has_a_store_or_memory_and_takes_what_reading_takes),
-		WITH_DECIDE(layers_that_do_not_fit_are_refused),
-		WITH_DECIDE(a_profile_may_want_what_is_shared_to_be_copy_on_write),
-		WITH_DECIDE(the_conventional_mounts_are_those_of_the_profile),
-		WITH_DECIDE(the_conventional_mounts_open_no_others),
-		WITH_DECIDE(a_covered_path_is_inside_a_share),
-		WITH_DECIDE(directories_above_a_covered_path_are_pinned_in_writable_shares),
-		WITH_DECIDE(covers_and_shares_of_one_request_go_together),
-		WITH_DECIDE(a_target_that_is_none_is_refused),
-		WITH_DECIDE(what_is_mounted_later_is_in_places_that_commands_reach_then),
-		WITH_DECIDE(what_is_looked_at_anew_may_be_anywhere),
-		WITH_DECIDE(
-			a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_in_it),
-		WITH_DECIDE(what_protects_is_not_taken_off),
-		WITH_DECIDE(what_is_protected_below_a_writable_share_is_pinned_later_as_well),
-		WITH_DECIDE(a_long_target_is_refused),
-		WITH_DECIDE(two_mounts_on_one_target_are_refused),
-		WITH_DECIDE(every_descriptor_is_one_share),
-		WITH_DECIDE(more_directories_of_a_grant_than_a_plan_can_name_are_refused),
-		WITH_DECIDE(
-			what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_renamed),
-		WITH_DECIDE(proc_is_masked_before_what_the_profile_masks),
-		WITH_DECIDE(names_and_environment_are_the_callers),
-		WITH_DECIDE(names_that_would_break_passwd_are_replaced),
-		WITH_DECIDE(a_home_is_made_only_where_it_can_be_private),
-		WITH_DECIDE(a_host_name_of_the_request_is_checked),
-		WITH_DECIDE(ids_and_groups_out_of_range_are_unsupported),
-		WITH_DECIDE(the_largest_request_fits_or_is_refused),
-		WITH_DECIDE(a_name_that_could_be_an_id_and_a_label_said_twice_are_refused),
-		WITH_DECIDE(labels_that_no_record_can_hold_are_refused),
-		WITH_DECIDE(the_same_decision_gives_the_same_plan),
-		WITH_DECIDE(a_plan_has_what_the_profile_gives_and_requires),
-		WITH_DECIDE(what_a_request_adds_leaves_the_base_as_it_is),
-		WITH_DECIDE(covers_of_proc_alone_are_in_the_base),
-		WITH_DECIDE(whatever_a_ready_sandbox_was_built_by_is_in_the_base),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The policy's files: what is read, and that every mistake is found with file and line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +10,7 @@
 #include "base/units_format.h"
 #include "programs/decide/policy/target.h"
 #include "tests/support/bpf.h"
+#include "tests/support/testing.h"
 
 /* A directory of this test's own, with yett.conf and conf.d in it. */
 struct place {
@@ -71,9 +67,10 @@ static int load(const struct place *place, struct policy **ret_policy, struct ye
 
 #define GRANT "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n"
 
-static void a_profile_inherits_what_it_does_not_set(void **state)
+#define WITH_PLACE(test) TEST_OF(test, struct place *place, make_place, remove_place)
+
+WITH_PLACE(a_profile_inherits_what_it_does_not_set)
 {
-	struct place *place = *state;
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	struct yett_error error;
 	const struct policy_profile *child;
@@ -111,7 +108,7 @@ static void a_profile_inherits_what_it_does_not_set(void **state)
 	assert_null(policy_find_profile(policy, "other"));
 }
 
-static void what_a_profile_mounts_is_split_before_the_helper_has_it(void **state)
+WITH_PLACE(what_a_profile_mounts_is_split_before_the_helper_has_it)
 {
 	static const struct {
 		const char *source, *target;
@@ -122,7 +119,6 @@ static void what_a_profile_mounts_is_split_before_the_helper_has_it(void **state
 	                {"/usr", "/usr", 0, true, 4},
 	                {"", "/scratch", 2 << 20, false, 5},
 	                {"", "/plain", 0, false, 6}};
-	struct place *place = *state;
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	struct yett_error error;
 	const struct policy_profile *profile;
@@ -148,9 +144,8 @@ static void what_a_profile_mounts_is_split_before_the_helper_has_it(void **state
 	assert_string_equal(profile->system.items[2], "/opt/x");
 }
 
-static void a_grant_knows_whom_it_is_for(void **state)
+WITH_PLACE(a_grant_knows_whom_it_is_for)
 {
-	struct place *place = *state;
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	struct yett_error error;
 	const struct policy_grant *grant;
@@ -176,9 +171,8 @@ static void a_grant_knows_whom_it_is_for(void **state)
 	assert_int_equal(grant->capabilities_mask, 1u << 0 | 1u << 5);
 }
 
-static void as_many_fragments_as_there_may_be_are_read_and_one_more_is_refused(void **state)
+WITH_PLACE(as_many_fragments_as_there_may_be_are_read_and_one_more_is_refused)
 {
-	struct place *place = *state;
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	struct policy *other = NULL;
 	struct yett_error error;
@@ -198,9 +192,8 @@ static void as_many_fragments_as_there_may_be_are_read_and_one_more_is_refused(v
 	assert_non_null(strstr(error.message, "holds too many files"));
 }
 
-static void fragments_are_read_in_the_order_of_their_names(void **state)
+WITH_PLACE(fragments_are_read_in_the_order_of_their_names)
 {
-	struct place *place = *state;
 	_cleanup_(policy_freep) struct policy *policy = NULL, *other = NULL;
 	struct yett_error error;
 	char path[160];
@@ -415,10 +408,8 @@ static const struct {
          2, "is not a size"},
 };
 
-static void every_mistake_is_found_with_its_line(void **state)
+WITH_PLACE(every_mistake_is_found_with_its_line)
 {
-	struct place *place = *state;
-
 	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
 		struct policy *policy = NULL;
 		struct yett_error error = {0};
@@ -436,9 +427,8 @@ static void every_mistake_is_found_with_its_line(void **state)
 	}
 }
 
-static void a_rule_for_what_others_can_rename_is_refused(void **state)
+WITH_PLACE(a_rule_for_what_others_can_rename_is_refused)
 {
-	struct place *place = *state;
 	struct policy *policy = NULL;
 	struct yett_error error;
 	char text[512], path[160];
@@ -456,12 +446,11 @@ static void a_rule_for_what_others_can_rename_is_refused(void **state)
 }
 
 /* Users may put sockets there, sandboxes may not; and where root alone may, it may do so later. */
-static void sockets_are_named_where_no_sandbox_can_put_one(void **state)
+WITH_PLACE(sockets_are_named_where_no_sandbox_can_put_one)
 {
 	static const char text[] = SOCKETS(
 		"\"/run/user/%u/wayland-0\", \"/run/user/1000/pulse/native\", \"/tmp/.X11-unix/X0\", \"/run/no-such/listens\"");
 	_cleanup_(policy_freep) struct policy *policy = NULL;
-	struct place *place = *state;
 	struct yett_error error = {0};
 
 	write_file(place, "yett.conf", text);
@@ -502,9 +491,8 @@ static void check_rules(const struct place *place, const char *path, const char 
 	}
 }
 
-static void a_rule_names_what_only_the_administrator_can_replace(void **state)
+WITH_PLACE(a_rule_names_what_only_the_administrator_can_replace)
 {
-	struct place *place = *state;
 	char top[] = "/var/lib/yett-policy-XXXXXX", inner[64], link[64], file[64];
 
 	if (geteuid() != 0) {
@@ -538,9 +526,8 @@ static void a_rule_names_what_only_the_administrator_can_replace(void **state)
 	assert_int_equal(system(link), 0);
 }
 
-static void binary_and_huge_files_are_refused(void **state)
+WITH_PLACE(binary_and_huge_files_are_refused)
 {
-	struct place *place = *state;
 	struct policy *policy = NULL;
 	struct yett_error error;
 	FILE *file;
@@ -556,9 +543,8 @@ static void binary_and_huge_files_are_refused(void **state)
 	assert_non_null(strstr(error.message, "larger than 1 MiB"));
 }
 
-static void a_file_that_others_could_have_written_is_refused(void **state)
+WITH_PLACE(a_file_that_others_could_have_written_is_refused)
 {
-	struct place *place = *state;
 	struct policy *policy = NULL;
 	struct yett_error error;
 	char path[160];
@@ -583,9 +569,8 @@ static void a_file_that_others_could_have_written_is_refused(void **state)
 	policy_free(policy);
 }
 
-static void only_a_regular_file_is_read(void **state)
+WITH_PLACE(only_a_regular_file_is_read)
 {
-	struct place *place = *state;
 	struct policy *policy = NULL;
 	struct yett_error error;
 
@@ -608,13 +593,12 @@ static uint32_t answer(const struct policy_profile *profile, long number)
 	return bpf_run(&(struct bpf){profile->init_filter, profile->init_filter_count}, &data);
 }
 
-static void the_builtin_policy_has_the_shipped_profiles(void **state)
+TEST(the_builtin_policy_has_the_shipped_profiles)
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	struct yett_error error = {0};
 	const struct policy_profile *strict;
 
-	(void)state;
 	assert_int_equal(policy_load(&(struct policy_source){.libexec = getenv("YETT_LIBEXEC")},
 	                             &policy, &error),
 	                 0);
@@ -638,25 +622,4 @@ static void the_builtin_policy_has_the_shipped_profiles(void **state)
 	assert_true(policy->grants[0].allow.size > 0);
 }
 
-#define WITH_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_PLACE(a_profile_inherits_what_it_does_not_set),
-		WITH_PLACE(what_a_profile_mounts_is_split_before_the_helper_has_it),
-		WITH_PLACE(a_grant_knows_whom_it_is_for),
-		WITH_PLACE(as_many_fragments_as_there_may_be_are_read_and_one_more_is_refused),
-		WITH_PLACE(fragments_are_read_in_the_order_of_their_names),
-		WITH_PLACE(every_mistake_is_found_with_its_line),
-		WITH_PLACE(a_rule_for_what_others_can_rename_is_refused),
-		WITH_PLACE(sockets_are_named_where_no_sandbox_can_put_one),
-		WITH_PLACE(a_rule_names_what_only_the_administrator_can_replace),
-		WITH_PLACE(binary_and_huge_files_are_refused),
-		WITH_PLACE(a_file_that_others_could_have_written_is_refused),
-		WITH_PLACE(only_a_regular_file_is_read),
-		cmocka_unit_test(the_builtin_policy_has_the_shipped_profiles),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

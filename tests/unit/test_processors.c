@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which processors commands are given of those that there are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "programs/inside/init/processors.h"
+#include "tests/support/testing.h"
 
 static struct processors first(unsigned count)
 {
@@ -39,9 +34,8 @@ static void expect(struct processors set, uint32_t count, uint64_t turn, const c
 	assert_string_equal(printed(&set), text);
 }
 
-static void a_part_of_a_processor_counts_as_one(void **state)
+TEST(a_part_of_a_processor_counts_as_one)
 {
-	(void)state;
 	assert_int_equal(processors_count(0), 0);
 	assert_int_equal(processors_count(10), 1);
 	assert_int_equal(processors_count(1000), 1);
@@ -49,13 +43,12 @@ static void a_part_of_a_processor_counts_as_one(void **state)
 	assert_int_equal(processors_count(1024000), 1024);
 }
 
-static void they_take_turns_and_neighbours_come_last(void **state)
+TEST(they_take_turns_and_neighbours_come_last)
 {
 	static const char *const of_eight[] = {"0\n", "2\n", "4\n", "6\n", "1\n",
 	                                       "3\n", "5\n", "7\n", "0\n"};
 	static const char *const of_five[] = {"0\n", "2\n", "4\n", "1\n", "3\n", "0\n"};
 
-	(void)state;
 	for (unsigned turn = 0; turn < 9; turn++)
 		expect(first(8), 1, turn, of_eight[turn]);
 	for (unsigned turn = 0; turn < 6; turn++)
@@ -68,11 +61,10 @@ static void they_take_turns_and_neighbours_come_last(void **state)
 	expect(first(PROCESSORS_MAX), PROCESSORS_MAX - 1, UINT64_MAX, "1-8191\n");
 }
 
-static void who_may_not_run_everywhere_gets_of_what_there_is(void **state)
+TEST(who_may_not_run_everywhere_gets_of_what_there_is)
 {
 	struct processors set = first(0);
 
-	(void)state;
 	set.bits[0] = 1ULL << 3 | 1ULL << 40;
 	set.bits[2] = 1ULL << 1 | 1ULL << 2;
 	expect(set, 1, 0, "3\n");
@@ -82,11 +74,10 @@ static void who_may_not_run_everywhere_gets_of_what_there_is(void **state)
 	expect(set, 3, 1, "3,129-130\n");
 }
 
-static void where_there_are_no_more_all_stay(void **state)
+TEST(where_there_are_no_more_all_stay)
 {
 	struct processors set = first(65);
 
-	(void)state;
 	assert_false(processors_narrow(&set, 65, 3));
 	assert_false(processors_narrow(&set, 1024, 3));
 	assert_false(processors_narrow(&set, 0, 3)); /* unlimited */
@@ -96,13 +87,12 @@ static void where_there_are_no_more_all_stay(void **state)
 	assert_string_equal(printed(&set), "\n");
 }
 
-static void a_process_runs_on_those_that_it_takes(void **state)
+TEST(a_process_runs_on_those_that_it_takes)
 {
 	struct processors one, after;
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(processors_read(&one), 0);
 	(void)processors_narrow(&one, 1, 1);
 	pid = fork();
@@ -115,15 +105,4 @@ static void a_process_runs_on_those_that_it_takes(void **state)
 	assert_int_equal(status, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_part_of_a_processor_counts_as_one),
-		cmocka_unit_test(they_take_turns_and_neighbours_come_last),
-		cmocka_unit_test(who_may_not_run_everywhere_gets_of_what_there_is),
-		cmocka_unit_test(where_there_are_no_more_all_stay),
-		cmocka_unit_test(a_process_runs_on_those_that_it_takes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -5,12 +5,7 @@
  * namespace of its own, where nss-systemd(8) finds the account in /run/userdb. The test takes the
  * place of the monitor, which starts yett-reader and says who it becomes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <grp.h>
@@ -27,6 +22,7 @@
 #include "helper/privilege/privilege.h"
 #include "programs/decide/decider/account.h"
 #include "programs/decide/decider/ask.h"
+#include "tests/support/testing.h"
 
 #define ID     41711
 #define HOME   "/run/home"
@@ -80,11 +76,12 @@ int ask(enum decider_act act, const struct iovec *parts, unsigned count,
 	return 0;
 }
 
-static void the_names_of_a_user_are_those_of_the_account(void **state)
+#define WITH_FIXTURE(test) TEST_OF(test, struct fixture *f, start, stop)
+
+WITH_FIXTURE(the_names_of_a_user_are_those_of_the_account)
 {
 	const struct passwd *user = getpwuid(geteuid());
 	const struct group *group = getgrgid(getegid());
-	struct fixture *f = *state;
 	const struct peer_names *names = &f->peer.names;
 
 	assert_non_null(user);
@@ -96,9 +93,8 @@ static void the_names_of_a_user_are_those_of_the_account(void **state)
 	assert_string_equal(names->group, group->gr_name);
 }
 
-static void one_that_was_killed_is_followed_by_another(void **state)
+WITH_FIXTURE(one_that_was_killed_is_followed_by_another)
 {
-	struct fixture *f = *state;
 	struct yett_error error = {0};
 	bool is_first;
 	pid_t pid;
@@ -188,9 +184,8 @@ static int start_client(pid_t *ret_pid)
 	return life[1];
 }
 
-static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **state)
+WITH_FIXTURE(a_user_whom_only_a_name_service_knows_has_names_and_keys)
 {
-	struct fixture *f = *state;
 	const struct peer_names *names = &f->peer.names;
 	struct yett_error error = {0};
 	bool is_first;
@@ -231,16 +226,4 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 	assert_int_equal(status, 0); /* it was there until now */
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_names_of_a_user_are_those_of_the_account, start,
-	                                        stop),
-		cmocka_unit_test_setup_teardown(one_that_was_killed_is_followed_by_another, start,
-	                                        stop),
-		cmocka_unit_test_setup_teardown(
-			a_user_whom_only_a_name_service_knows_has_names_and_keys, start, stop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a sandbox: what is written is read again, and nothing else is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,6 +14,7 @@
 #include "programs/decide/decider/report.h"
 #include "protocol/codec.h"
 #include "protocol/encode.h"
+#include "tests/support/testing.h"
 
 static struct plan plan;
 static struct message reports, decoded;
@@ -72,12 +68,11 @@ static const struct message_sandbox *decode(const struct record *record)
 	return &decoded.body.sandbox;
 }
 
-static void what_was_written_is_read(void **state)
+TEST(what_was_written_is_read)
 {
 	struct record record, again;
 	size_t length = make(&record, MESSAGE_LABELS_MAX, LABEL_LENGTH);
 
-	(void)state;
 	assert_true(record_open(&record, length, &again));
 	assert_string_equal(again.id, "00112233445566ff");
 	assert_string_equal(again.name, "box");
@@ -94,12 +89,11 @@ static void what_was_written_is_read(void **state)
 	assert_int_equal(again.state, SANDBOX_DESTROYED);
 }
 
-static void a_client_is_told_what_the_plan_says(void **state)
+TEST(a_client_is_told_what_the_plan_says)
 {
 	const struct message_sandbox *body;
 	struct record record;
 
-	(void)state;
 	(void)make(&record, 3, 10);
 	body = decode(&record);
 	assert_string_equal(message_text(&decoded, body->id), "00112233445566ff");
@@ -121,12 +115,11 @@ static void a_client_is_told_what_the_plan_says(void **state)
 }
 
 /* The largest of everything has room: what did not would be in no list. */
-static void the_longest_is_told_whole(void **state)
+TEST(the_longest_is_told_whole)
 {
 	const struct message_sandbox *body;
 	struct record record, again;
 
-	(void)state;
 	(void)make(&record, MESSAGE_LABELS_MAX, LABEL_LENGTH);
 	record.uid = record.private_uid = UINT32_MAX - 1;
 	record.state = SANDBOX_FAILED;
@@ -152,11 +145,10 @@ static void the_longest_is_told_whole(void **state)
 }
 
 /* No plan has more, but what a plan says is not believed. */
-static void labels_that_do_not_fit_are_left_out(void **state)
+TEST(labels_that_do_not_fit_are_left_out)
 {
 	struct record record, again;
 
-	(void)state;
 	(void)make(&record, MESSAGE_LABELS_MAX, MESSAGE_KEY_VALUE_MAX);
 	assert_true(record_open(&record, record_seal(&record), &again));
 	assert_string_equal(again.name, "box");
@@ -164,12 +156,11 @@ static void labels_that_do_not_fit_are_left_out(void **state)
 	                 PLAN_LABELS_SIZE / (MESSAGE_KEY_VALUE_MAX + 1));
 }
 
-static void a_changed_byte_of_a_record_is_noticed(void **state)
+TEST(a_changed_byte_of_a_record_is_noticed)
 {
 	struct record record, again;
 	size_t length = make(&record, 3, 10);
 
-	(void)state;
 	for (size_t at = 0; at < length; at++) {
 		((uint8_t *)&record)[at] ^= 1;
 		assert_false(record_open(&record, length, &again));
@@ -181,12 +172,11 @@ static void a_changed_byte_of_a_record_is_noticed(void **state)
 }
 
 /* The halves of two writes are no record, wherever the first one ends. */
-static void a_torn_record_is_noticed(void **state)
+TEST(a_torn_record_is_noticed)
 {
 	struct record before, after, torn, again;
 	size_t length = make(&before, 3, 10), whole = 0;
 
-	(void)state;
 	after = before;
 	after.state = SANDBOX_PAUSED;
 	after.started_ms = 12345;
@@ -205,12 +195,11 @@ static void a_torn_record_is_noticed(void **state)
 }
 
 /* Sums that are right over what cannot be. */
-static void another_layout_and_another_length_are_refused(void **state)
+TEST(another_layout_and_another_length_are_refused)
 {
 	struct record record, again;
 	size_t length = make(&record, 2, 10);
 
-	(void)state;
 	assert_true(record_open(&record, length, &again));
 	assert_false(record_open(&record, length - 1, &again));
 	record.magic++;
@@ -221,7 +210,7 @@ static void another_layout_and_another_length_are_refused(void **state)
 }
 
 /* A sandbox without labels has a shorter one than that which was here before it. */
-static void a_shorter_record_is_read_where_a_longer_one_was(void **state)
+TEST(a_shorter_record_is_read_where_a_longer_one_was)
 {
 	char path[] = "/tmp/yett-record-XXXXXX";
 	struct record record, again;
@@ -229,7 +218,6 @@ static void a_shorter_record_is_read_where_a_longer_one_was(void **state)
 	int fd = mkstemp(path);
 	ssize_t n;
 
-	(void)state;
 	(void)make(&record, 3, 10);
 	assert_int_equal(registry_write(fd, &record), 0);
 	(void)make(&record, 0, 10);
@@ -277,7 +265,7 @@ static unsigned look(const struct reserve_host *host)
 	return seen;
 }
 
-static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
+TEST(a_reader_beside_a_writer_sees_whole_records_only)
 {
 	char directory[] = "/tmp/yett-registry-XXXXXX";
 	struct reserve_host host = RESERVE_HOST_NONE;
@@ -288,7 +276,6 @@ static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
 	pid_t owner;
 	int pair[2], status;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	host.dirs[RESERVE_RANGES] = open(directory, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	racing.fd = openat(host.dirs[RESERVE_RANGES], "65536", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -348,14 +335,13 @@ static void counted(struct reserve_host *host, char *directory)
 	assert_int_equal(rmdir(directory), 0);
 }
 
-static void as_many_are_counted_in_a_minute_as_may_be(void **state)
+TEST(as_many_are_counted_in_a_minute_as_may_be)
 {
 	static const uid_t users[] = {0, 1, 1000, 1001, 65534, UINT32_MAX - 1};
 	static const uint64_t begins[] = {0, 30000, 60000, 1000000007};
 	char directory[] = "/tmp/yett-rates-XXXXXX";
 	struct reserve_host host = counting(directory);
 
-	(void)state;
 	for (size_t b = 0; b < ARRAY_SIZE(begins); b++) {
 		const uint64_t begin = begins[b];
 
@@ -396,13 +382,12 @@ static void as_many_are_counted_in_a_minute_as_may_be(void **state)
 	counted(&host, directory);
 }
 
-static void processes_that_count_at_once_count_together(void **state)
+TEST(processes_that_count_at_once_count_together)
 {
 	char directory[] = "/tmp/yett-rates-XXXXXX";
 	struct reserve_host host = counting(directory);
 	unsigned sum = 0;
 
-	(void)state;
 	for (int i = 0; i < CHILDREN; i++)
 		if (fork() == 0) {
 			unsigned passed = 0;
@@ -423,30 +408,11 @@ static void processes_that_count_at_once_count_together(void **state)
 }
 
 /* Where it cannot be counted it is not allowed either. */
-static void without_a_place_to_count_nothing_is_let_pass(void **state)
+TEST(without_a_place_to_count_nothing_is_let_pass)
 {
 	struct reserve_host host = RESERVE_HOST_NONE;
 
-	(void)state;
 	assert_true(registry_count(&host, 1000, false, 10, 100000) < 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_written_is_read),
-		cmocka_unit_test(a_client_is_told_what_the_plan_says),
-		cmocka_unit_test(the_longest_is_told_whole),
-		cmocka_unit_test(labels_that_do_not_fit_are_left_out),
-		cmocka_unit_test(a_changed_byte_of_a_record_is_noticed),
-		cmocka_unit_test(a_torn_record_is_noticed),
-		cmocka_unit_test(another_layout_and_another_length_are_refused),
-		cmocka_unit_test(a_shorter_record_is_read_where_a_longer_one_was),
-		cmocka_unit_test(a_reader_beside_a_writer_sees_whole_records_only),
-		cmocka_unit_test(as_many_are_counted_in_a_minute_as_may_be),
-		cmocka_unit_test(processes_that_count_at_once_count_together),
-		cmocka_unit_test(without_a_place_to_count_nothing_is_let_pass),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reservations: nothing is given twice while somebody has it, and what the dead have left is given
  * again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,6 +12,7 @@
 
 #include "helper/setup/idmap.h"
 #include "helper/setup/registry.h"
+#include "tests/support/testing.h"
 
 #define FIRST UINT32_C(1879048192)
 #define ALICE 1000
@@ -69,10 +65,11 @@ static int take_range(struct fixture *f, struct reservation *reservation, uint32
 
 /* --- ranges --- */
 
-static void each_range_is_somebodys_once_and_the_first_is_nobodys(void **state)
+#define WITH_FIXTURE(test) TEST_OF(test, struct fixture *f, set_up, tear_down)
+
+WITH_FIXTURE(each_range_is_somebodys_once_and_the_first_is_nobodys)
 {
 	struct reservation taken[3], more;
-	struct fixture *f = *state;
 	uint32_t index[3], again;
 	char name[16];
 
@@ -95,10 +92,9 @@ static void each_range_is_somebodys_once_and_the_first_is_nobodys(void **state)
 	assert_int_equal(files_in(f->host.dirs[RESERVE_RANGES]), 0);
 }
 
-static void where_there_is_one_range_or_none_there_is_no_other(void **state)
+WITH_FIXTURE(where_there_is_one_range_or_none_there_is_no_other)
 {
 	struct reservation taken, more;
-	struct fixture *f = *state;
 	uint32_t index;
 
 	f->host.ids_ranges = 1;
@@ -112,10 +108,9 @@ static void where_there_is_one_range_or_none_there_is_no_other(void **state)
 	}
 }
 
-static void a_range_comes_again_when_all_others_have_had_their_turn(void **state)
+WITH_FIXTURE(a_range_comes_again_when_all_others_have_had_their_turn)
 {
 	struct reservation held, taken;
-	struct fixture *f = *state;
 	uint32_t index, first, kept;
 
 	f->host.ids_ranges = 6;
@@ -145,10 +140,9 @@ static void write_hint(struct fixture *f, const char *text)
 
 /* Also behind the last one, where it begins anew; and one that was found behind others' backs moves
  * nothing back. */
-static void the_turn_goes_on_from_where_it_is(void **state)
+WITH_FIXTURE(the_turn_goes_on_from_where_it_is)
 {
 	static struct reservation all[100];
-	struct fixture *f = *state;
 	uint32_t index;
 
 	f->host.ids_ranges = 100;
@@ -181,14 +175,13 @@ static void the_turn_goes_on_from_where_it_is(void **state)
 
 /* The number is a hint in a file: whatever stands there, what is given lies in bounds and is free.
  */
-static void a_hint_that_is_none_does_no_harm(void **state)
+WITH_FIXTURE(a_hint_that_is_none_does_no_harm)
 {
 	static const char *const hints[] = {"",           "0",          "3",
 	                                    "4",          "5",          "-1",
 	                                    "4294967295", "4294967296", "99999999999999999999",
 	                                    "nonsense"};
 	struct reservation taken[3], more;
-	struct fixture *f = *state;
 	uint32_t index[3], seen;
 
 	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
@@ -208,10 +201,9 @@ static void a_hint_that_is_none_does_no_harm(void **state)
 
 /* --- slots, helpers and names --- */
 
-static void a_user_has_as_many_slots_as_are_allowed(void **state)
+WITH_FIXTURE(a_user_has_as_many_slots_as_are_allowed)
 {
 	struct reservation own[2], other, more;
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 2, &own[i],
@@ -237,10 +229,9 @@ static void a_user_has_as_many_slots_as_are_allowed(void **state)
 	assert_int_equal(files_in(f->host.dirs[RESERVE_SLOTS]), 0);
 }
 
-static void where_slots_have_no_bound_none_is_taken(void **state)
+WITH_FIXTURE(where_slots_have_no_bound_none_is_taken)
 {
 	struct reservation none;
-	struct fixture *f = *state;
 
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(
@@ -252,10 +243,9 @@ static void where_slots_have_no_bound_none_is_taken(void **state)
 	assert_int_equal(files_in(f->host.dirs[RESERVE_SLOTS]), 0);
 }
 
-static void helpers_and_sandboxes_of_a_user_are_counted_apart(void **state)
+WITH_FIXTURE(helpers_and_sandboxes_of_a_user_are_counted_apart)
 {
 	struct reservation slot, helper, more;
-	struct fixture *f = *state;
 
 	assert_int_equal(
 		reserve_slot(&f->host, ALICE, RESERVE_SLOT_OF_SANDBOX, 1, &slot, &f->error), 0);
@@ -271,11 +261,10 @@ static void helpers_and_sandboxes_of_a_user_are_counted_apart(void **state)
 	reserve_release(&helper);
 }
 
-static void a_name_is_one_sandboxs_of_each_user(void **state)
+WITH_FIXTURE(a_name_is_one_sandboxs_of_each_user)
 {
 	char longest[MESSAGE_NAME_MAX + 1], other[MESSAGE_NAME_MAX + 1];
 	struct reservation name, another, more;
-	struct fixture *f = *state;
 
 	assert_int_equal(reserve_name(&f->host, ALICE, "box", &name, &f->error), 0);
 	assert_int_equal(reserve_name(&f->host, ALICE, "box", &more, &f->error),
@@ -299,10 +288,9 @@ static void a_name_is_one_sandboxs_of_each_user(void **state)
 	assert_int_equal(files_in(f->host.dirs[RESERVE_NAMES]), 0);
 }
 
-static void what_holds_nothing_is_released_without_harm(void **state)
+WITH_FIXTURE(what_holds_nothing_is_released_without_harm)
 {
 	struct reservation none = {.fd = -1, .dir = -1}, name;
-	struct fixture *f = *state;
 
 	reserve_release(&none);
 	assert_int_equal(reserve_name(&f->host, ALICE, "box", &name, &f->error), 0);
@@ -345,10 +333,9 @@ static pid_t hold_decider(struct fixture *f, uint32_t *ret_number)
 	return child;
 }
 
-static void each_decider_has_a_number_that_no_other_has(void **state)
+WITH_FIXTURE(each_decider_has_a_number_that_no_other_has)
 {
 	enum { COUNT = 40 };
-	struct fixture *f = *state;
 	uint32_t numbers[2 * COUNT];
 	pid_t children[COUNT];
 	int held[COUNT];
@@ -386,10 +373,9 @@ static int take_all_but(struct fixture *f, uint32_t free)
 	return fd;
 }
 
-static void the_last_number_is_found_and_after_it_there_is_none(void **state)
+WITH_FIXTURE(the_last_number_is_found_and_after_it_there_is_none)
 {
 	static const uint32_t last[] = {0, 4711, IDMAP_DECIDERS - 1, IDMAP_DECIDERS};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(last); i++) {
 		int others = take_all_but(f, last[i]), held = -1;
@@ -406,9 +392,8 @@ static void the_last_number_is_found_and_after_it_there_is_none(void **state)
 	}
 }
 
-static void the_number_of_a_decider_that_died_is_free_and_one_with_a_copy_is_not(void **state)
+WITH_FIXTURE(the_number_of_a_decider_that_died_is_free_and_one_with_a_copy_is_not)
 {
-	struct fixture *f = *state;
 	int others = take_all_but(f, 42), held, copy;
 	uint32_t number;
 	pid_t child = hold_decider(f, &number);
@@ -431,9 +416,8 @@ static void the_number_of_a_decider_that_died_is_free_and_one_with_a_copy_is_not
 
 /* Locks of the other kind go with any descriptor of the file that a process closes: these do not.
  */
-static void nobody_loses_a_number_by_another_ones_end_in_the_same_process(void **state)
+WITH_FIXTURE(nobody_loses_a_number_by_another_ones_end_in_the_same_process)
 {
-	struct fixture *f = *state;
 	uint32_t first, second, third;
 	int one = reserve_decider(&f->host, &first), two = reserve_decider(&f->host, &second),
 	    three;
@@ -502,10 +486,9 @@ static int sweep(void *userdata, const struct record *record)
 	return swept->answer;
 }
 
-static void what_the_dead_have_left_is_swept_and_of_the_living_nothing(void **state)
+WITH_FIXTURE(what_the_dead_have_left_is_swept_and_of_the_living_nothing)
 {
 	struct swept swept = {0};
-	struct fixture *f = *state;
 	struct reservation again;
 	pid_t alice = hold_all(f, ALICE, "s1"), bob = hold_all(f, BOB, "s2");
 
@@ -528,10 +511,9 @@ static void what_the_dead_have_left_is_swept_and_of_the_living_nothing(void **st
 	                 0);
 }
 
-static void a_range_stays_reserved_until_what_it_stood_for_is_gone(void **state)
+WITH_FIXTURE(a_range_stays_reserved_until_what_it_stood_for_is_gone)
 {
 	struct swept swept = {.answer = -EBUSY};
-	struct fixture *f = *state;
 
 	end(hold_all(f, ALICE, "s1"));
 	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 2); /* the slot and the name */
@@ -542,10 +524,9 @@ static void a_range_stays_reserved_until_what_it_stood_for_is_gone(void **state)
 }
 
 /* What is torn is not told of: who was killed while writing. */
-static void an_end_that_was_not_told_is_and_no_torn_one(void **state)
+WITH_FIXTURE(an_end_that_was_not_told_is_and_no_torn_one)
 {
 	struct swept swept = {0};
-	struct fixture *f = *state;
 	struct record record;
 	size_t length;
 	int fd;
@@ -565,10 +546,9 @@ static void an_end_that_was_not_told_is_and_no_torn_one(void **state)
 }
 
 /* Nobody is told to kill or remove anything by a file that nobody wrote. */
-static void what_is_no_record_sweeps_nothing(void **state)
+WITH_FIXTURE(what_is_no_record_sweeps_nothing)
 {
 	struct swept swept = {0};
-	struct fixture *f = *state;
 	int fd = openat(f->host.dirs[RESERVE_RANGES], "1879113728", O_WRONLY | O_CREAT | O_CLOEXEC,
 	                0600);
 
@@ -589,9 +569,8 @@ static void what_is_no_record_sweeps_nothing(void **state)
 
 /* --- the directory --- */
 
-static void directories_are_its_owners_alone(void **state)
+WITH_FIXTURE(directories_are_its_owners_alone)
 {
-	struct fixture *f = *state;
 	const int closed[] = {f->host.dirs[RESERVE_RANGES], f->host.dirs[RESERVE_SLOTS],
 	                      f->host.dirs[RESERVE_NAMES], f->host.dirs[RESERVE_CONTROL]};
 	struct stat st;
@@ -612,9 +591,8 @@ static void check_unusable(struct fixture *f, const char *path)
 	assert_non_null(strstr(f->error.message, path));
 }
 
-static void one_that_others_can_write_or_made_is_not_used(void **state)
+WITH_FIXTURE(one_that_others_can_write_or_made_is_not_used)
 {
-	struct fixture *f = *state;
 	struct reserve_host host;
 	char path[64];
 
@@ -643,32 +621,4 @@ static void one_that_others_can_write_or_made_is_not_used(void **state)
 	reserve_host_close(&host);
 }
 
-#define WITH_HOST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_HOST(each_range_is_somebodys_once_and_the_first_is_nobodys),
-		WITH_HOST(where_there_is_one_range_or_none_there_is_no_other),
-		WITH_HOST(a_range_comes_again_when_all_others_have_had_their_turn),
-		WITH_HOST(the_turn_goes_on_from_where_it_is),
-		WITH_HOST(a_hint_that_is_none_does_no_harm),
-		WITH_HOST(a_user_has_as_many_slots_as_are_allowed),
-		WITH_HOST(where_slots_have_no_bound_none_is_taken),
-		WITH_HOST(helpers_and_sandboxes_of_a_user_are_counted_apart),
-		WITH_HOST(a_name_is_one_sandboxs_of_each_user),
-		WITH_HOST(what_holds_nothing_is_released_without_harm),
-		WITH_HOST(each_decider_has_a_number_that_no_other_has),
-		WITH_HOST(the_last_number_is_found_and_after_it_there_is_none),
-		WITH_HOST(the_number_of_a_decider_that_died_is_free_and_one_with_a_copy_is_not),
-		WITH_HOST(nobody_loses_a_number_by_another_ones_end_in_the_same_process),
-		WITH_HOST(what_the_dead_have_left_is_swept_and_of_the_living_nothing),
-		WITH_HOST(a_range_stays_reserved_until_what_it_stood_for_is_gone),
-		WITH_HOST(what_is_no_record_sweeps_nothing),
-		WITH_HOST(an_end_that_was_not_told_is_and_no_torn_one),
-		WITH_HOST(directories_are_its_owners_alone),
-		WITH_HOST(one_that_others_can_write_or_made_is_not_used),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -3,6 +3,7 @@
  * denies, and those of the request. */
 #include "base/net_rule_parse.h"
 #include "programs/decide/decider/rules.h"
+#include "tests/support/testing.h"
 #include "tests/unit/decide.h"
 
 #define POLICY                                                                                                                        \
@@ -47,9 +48,8 @@ static void print(const struct decide *d, const struct egress_rules *rules, char
 	}
 }
 
-static void what_can_be_asked_about_is_what_the_grant_lets_a_rule_allow(void **state)
+WITH_DECIDE(what_can_be_asked_about_is_what_the_grant_lets_a_rule_allow)
 {
-	struct decide *d = *state;
 	_cleanup_free_ struct egress_rules *rules = NULL;
 	const struct net_list *list;
 	size_t size;
@@ -69,9 +69,8 @@ static void what_can_be_asked_about_is_what_the_grant_lets_a_rule_allow(void **s
 	assert_int_equal(list->count[NET_LIST_ASK], 2);
 }
 
-static void all_that_counts_is_in_them_and_knows_its_line(void **state)
+WITH_DECIDE(all_that_counts_is_in_them_and_knows_its_line)
 {
-	struct decide *d = *state;
 	_cleanup_free_ struct egress_rules *rules = NULL, *others = NULL;
 	char text[1024];
 	size_t size;
@@ -104,9 +103,8 @@ static void all_that_counts_is_in_them_and_knows_its_line(void **state)
 	                    "+a.org:443@1 +*.b.org@1 +c.org@2 +d.org@4 -*:25@7 -xn--x-eha.org@7");
 }
 
-static void no_rule_has_an_origin_that_the_policy_has_not(void **state)
+WITH_DECIDE(no_rule_has_an_origin_that_the_policy_has_not)
 {
-	struct decide *d = *state;
 	struct policy_place place;
 	char text[NET_RULE_TEXT_SIZE];
 
@@ -119,9 +117,8 @@ static void no_rule_has_an_origin_that_the_policy_has_not(void **state)
 	assert_false(rules_find(d->policy, RULES_OF_REQUEST, &place, text));
 }
 
-static void a_sandbox_without_rules_has_an_empty_list(void **state)
+WITH_DECIDE(a_sandbox_without_rules_has_an_empty_list)
 {
-	struct decide *d = *state;
 	_cleanup_free_ struct egress_rules *rules = NULL;
 	size_t size;
 
@@ -138,9 +135,8 @@ static void a_sandbox_without_rules_has_an_empty_list(void **state)
 
 /* Five thousand in each list, and a request with as many as there may be: within what root takes.
  */
-static void as_many_as_there_may_be_fit(void **state)
+WITH_DECIDE(as_many_as_there_may_be_fit)
 {
-	struct decide *d = *state;
 	_cleanup_free_ struct egress_rules *rules = NULL;
 	_cleanup_free_ char *policy = NULL;
 	static const char *const before[] = {
@@ -172,9 +168,8 @@ static void as_many_as_there_may_be_fit(void **state)
 	                 2 * POLICY_RULES_MAX + MESSAGE_RULES_MAX / 2);
 }
 
-static void the_text_of_a_list_is_cut_between_rules(void **state)
+WITH_DECIDE(the_text_of_a_list_is_cut_between_rules)
 {
-	struct decide *d = *state;
 	char text[64];
 
 	decide_policy(d, POLICY);
@@ -188,16 +183,4 @@ static void the_text_of_a_list_is_cut_between_rules(void **state)
 		"nothing");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DECIDE(all_that_counts_is_in_them_and_knows_its_line),
-		WITH_DECIDE(what_can_be_asked_about_is_what_the_grant_lets_a_rule_allow),
-		WITH_DECIDE(no_rule_has_an_origin_that_the_policy_has_not),
-		WITH_DECIDE(a_sandbox_without_rules_has_an_empty_list),
-		WITH_DECIDE(as_many_as_there_may_be_fit),
-		WITH_DECIDE(the_text_of_a_list_is_cut_between_rules),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

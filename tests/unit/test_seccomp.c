@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The filters: what they say to each call, by interpreting them, and what a process under one
  * really sees. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "programs/decide/policy/filter.h"
 #include "programs/decide/policy/seccomp.h"
 #include "programs/decide/policy/seccomp_table.h"
 #include "tests/support/bpf.h"
+#include "tests/support/testing.h"
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
@@ -133,11 +128,10 @@ static bool in_list(const char *list, const char *name)
 	return found;
 }
 
-static void every_name_of_the_tables_is_a_system_call(void **state)
+TEST(every_name_of_the_tables_is_a_system_call)
 {
 	size_t count = 0;
 
-	(void)state;
 	for (size_t i = 0; i < seccomp_groups_count; i++)
 		count += check_list(seccomp_groups[i].calls);
 	for (size_t i = 0; i < seccomp_rules_count; i++)
@@ -146,9 +140,8 @@ static void every_name_of_the_tables_is_a_system_call(void **state)
 	check_list(seccomp_init_calls);
 }
 
-static void numbers_of_newer_calls_agree_with_the_library(void **state)
+TEST(numbers_of_newer_calls_agree_with_the_library)
 {
-	(void)state;
 	for (size_t i = 0; i < seccomp_newer_count; i++) {
 		int number = seccomp_syscall_resolve_name(seccomp_newer[i].name);
 
@@ -157,9 +150,8 @@ static void numbers_of_newer_calls_agree_with_the_library(void **state)
 	}
 }
 
-static void every_filter_fits_into_the_kernel(void **state)
+TEST(every_filter_fits_into_the_kernel)
 {
-	(void)state;
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
@@ -174,13 +166,12 @@ static void every_filter_fits_into_the_kernel(void **state)
 
 /* --- what the filters say --- */
 
-static void unknown_calls_do_not_exist(void **state)
+TEST(unknown_calls_do_not_exist)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 	static const char *const missing[] = {"clone3", "openat2", "io_setup",
 	                                      "uselib", "_sysctl", "nfsservctl"};
 
-	(void)state;
 	assert_int_equal(answer(&filter, 1023, 0, 0, 0, 0), ERROR(ENOSYS));
 	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
 		if (seccomp_syscall_resolve_name(missing[i]) >= 0)
@@ -188,12 +179,11 @@ static void unknown_calls_do_not_exist(void **state)
 	filter_free(&filter);
 }
 
-static void other_calling_conventions_do_not_exist(void **state)
+TEST(other_calling_conventions_do_not_exist)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 	struct seccomp_data i386 = {.nr = 4, .arch = AUDIT_ARCH_I386};
 
-	(void)state;
 	assert_int_equal(stacked(&filter, &i386), ERROR(ENOSYS));
 #if defined(__x86_64__)
 	assert_int_equal(answer(&filter, 0x40000000 | SYS_write, 0, 0, 0, 0),
@@ -202,7 +192,7 @@ static void other_calling_conventions_do_not_exist(void **state)
 	filter_free(&filter);
 }
 
-static void ordinary_programs_find_what_they_need(void **state)
+TEST(ordinary_programs_find_what_they_need)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 	static const char *const needed[] = {"read",
@@ -252,7 +242,6 @@ static void ordinary_programs_find_what_they_need(void **state)
 	                                     "capset",
 	                                     "futex_waitv"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
 		if (answer_name(&filter, needed[i]) != ALLOWED)
 			fail_msg("%s", needed[i]);
@@ -260,7 +249,7 @@ static void ordinary_programs_find_what_they_need(void **state)
 	filter_free(&filter);
 }
 
-static void privileged_calls_answer_as_to_any_user(void **state)
+TEST(privileged_calls_answer_as_to_any_user)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 	static const char *const refused[] = {
@@ -271,7 +260,6 @@ static void privileged_calls_answer_as_to_any_user(void **state)
 		"fanotify_init", "clock_settime", "settimeofday",   "move_mount",
 		"fsopen",        "mount_setattr", "syslog"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		if (answer_name(&filter, refused[i]) != FORBIDDEN)
 			assert_int_equal(answer_name(&filter, refused[i]),
@@ -284,12 +272,11 @@ static void privileged_calls_answer_as_to_any_user(void **state)
 	filter_free(&filter);
 }
 
-static void a_tree_is_opened_but_not_cloned(void **state)
+TEST(a_tree_is_opened_but_not_cloned)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0}),
 		       strict = compile(&(struct seccomp_spec){.strict = true});
 
-	(void)state;
 	assert_int_equal(answer(&filter, SYS_open_tree, AT_FDCWD, 0,
 	                        O_CLOEXEC | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
 	                        0),
@@ -307,12 +294,11 @@ static void a_tree_is_opened_but_not_cloned(void **state)
 }
 
 #if defined(__x86_64__)
-static void segments_are_read_but_not_written(void **state)
+TEST(segments_are_read_but_not_written)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0}),
 		       strict = compile(&(struct seccomp_spec){.strict = true});
 
-	(void)state;
 	assert_int_equal(answer(&filter, SYS_modify_ldt, 0, 0, 16, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_modify_ldt, HIGH, 0, 16, 0), ALLOWED);
 	assert_int_equal(answer(&strict, SYS_modify_ldt, 0, 0, 16, 0), ERROR(ENOSYS));
@@ -324,13 +310,12 @@ static void segments_are_read_but_not_written(void **state)
 }
 #endif
 
-static void no_flag_makes_a_namespace(void **state)
+TEST(no_flag_makes_a_namespace)
 {
 	static const uint64_t flags[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
 	                                 CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		for (uint64_t more = 0; more <= CLONE_VM; more += CLONE_VM) {
 			assert_int_equal(
@@ -351,13 +336,12 @@ static void no_flag_makes_a_namespace(void **state)
 }
 
 /* Whose flags a filter cannot see stays closed, and so does all else that the table forbids. */
-static void sandboxes_inside_are_made_with_calls_that_are_named(void **state)
+TEST(sandboxes_inside_are_made_with_calls_that_are_named)
 {
 	struct filters nested = compile(&(struct seccomp_spec){.nested = true}),
 		       plain = compile(&(struct seccomp_spec){0});
 	size_t opened = 0;
 
-	(void)state;
 	for (long number = 0; number < FILTER_NUMBERS; number++) {
 		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)number);
 		bool is_named = name && in_list(seccomp_nested_calls, name);
@@ -386,9 +370,8 @@ static uint32_t answer_perf(const struct filters *filter, uint64_t pid, uint64_t
 
 /* Of no processor and no control group, which would be of others, too: the kernel takes 32 bits of
  * a pid. */
-static void performance_events_are_those_of_a_process_inside(void **state)
+TEST(performance_events_are_those_of_a_process_inside)
 {
-	(void)state;
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters perf =
 			compile(&(struct seccomp_spec){.strict = strict, .perf = true});
@@ -417,12 +400,11 @@ static void performance_events_are_those_of_a_process_inside(void **state)
 	}
 }
 
-static void set_id_bits_are_seen_in_every_visible_mode(void **state)
+TEST(set_id_bits_are_seen_in_every_visible_mode)
 {
 	static const mode_t bad[] = {04755, 02755, 06777, 04000};
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i], 0, 0), FORBIDDEN);
 		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i] | HIGH, 0, 0), FORBIDDEN);
@@ -446,11 +428,10 @@ static void set_id_bits_are_seen_in_every_visible_mode(void **state)
 	filter_free(&filter);
 }
 
-static void no_device_can_be_made_but_other_nodes_can(void **state)
+TEST(no_device_can_be_made_but_other_nodes_can)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
-	(void)state;
 	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFCHR | 0666, 0x103), FORBIDDEN);
 	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFBLK | HIGH, 0x700), FORBIDDEN);
 	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFIFO | 0666, 0), ALLOWED);
@@ -463,11 +444,10 @@ static void no_device_can_be_made_but_other_nodes_can(void **state)
 	filter_free(&filter);
 }
 
-static void a_mode_that_is_not_used_does_not_matter(void **state)
+TEST(a_mode_that_is_not_used_does_not_matter)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
-	(void)state;
 	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_RDONLY, 07777), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_DIRECTORY, 06000), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 01777), ALLOWED);
@@ -477,12 +457,11 @@ static void a_mode_that_is_not_used_does_not_matter(void **state)
 	filter_free(&filter);
 }
 
-static void terminal_injection_is_refused_whatever_the_high_bits(void **state)
+TEST(terminal_injection_is_refused_whatever_the_high_bits)
 {
 	static const unsigned bad[] = {TIOCSTI, TIOCLINUX, TIOCSETD};
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		assert_int_equal(answer(&filter, SYS_ioctl, 0, bad[i], 0, 0), FORBIDDEN);
 		assert_int_equal(answer(&filter, SYS_ioctl, 0, bad[i] | HIGH, 0, 0), FORBIDDEN);
@@ -492,11 +471,10 @@ static void terminal_injection_is_refused_whatever_the_high_bits(void **state)
 	filter_free(&filter);
 }
 
-static void only_local_and_internet_sockets_are_made(void **state)
+TEST(only_local_and_internet_sockets_are_made)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
-	(void)state;
 	for (uint64_t family = 0; family < 300; family++) {
 		bool good = family == AF_UNIX || family == AF_INET || family == AF_INET6 ||
 		            family == AF_NETLINK;
@@ -539,12 +517,11 @@ static bool is_built_in(int family, int type, int protocol)
 	}
 }
 
-static void no_socket_has_the_kernel_load_a_module(void **state)
+TEST(no_socket_has_the_kernel_load_a_module)
 {
 	static const int families[] = {AF_INET, AF_INET6},
 			 loading[] = {0x8940, 0x8941, 0x8982, 0x8983, 0x89a0, 0x89a1};
 
-	(void)state;
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
@@ -576,11 +553,10 @@ static void no_socket_has_the_kernel_load_a_module(void **state)
 	}
 }
 
-static void the_kernel_s_own_tls_and_delegations_are_out_of_reach(void **state)
+TEST(the_kernel_s_own_tls_and_delegations_are_out_of_reach)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
-	(void)state;
 	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP | HIGH, TCP_ULP, 0),
 	                 ERROR(ENOPROTOOPT));
 	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP, TCP_NODELAY, 0), ALLOWED);
@@ -593,12 +569,11 @@ static void the_kernel_s_own_tls_and_delegations_are_out_of_reach(void **state)
 	filter_free(&filter);
 }
 
-static void what_the_machine_has_for_all_is_not_taken(void **state)
+TEST(what_the_machine_has_for_all_is_not_taken)
 {
 	static const int attaching[] = {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF,
 	                                SO_ATTACH_REUSEPORT_EBPF};
 
-	(void)state;
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
@@ -628,11 +603,10 @@ static void what_the_machine_has_for_all_is_not_taken(void **state)
 	}
 }
 
-static void the_limit_of_core_files_seems_to_change_and_does_not(void **state)
+TEST(the_limit_of_core_files_seems_to_change_and_does_not)
 {
 	const uint32_t pretended = ERROR(0);
 
-	(void)state;
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
@@ -663,11 +637,10 @@ static void the_limit_of_core_files_seems_to_change_and_does_not(void **state)
 	}
 }
 
-static void only_common_personalities_are_taken(void **state)
+TEST(only_common_personalities_are_taken)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
-	(void)state;
 	assert_int_equal(answer(&filter, SYS_personality, 0, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, 0xffffffff, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, ADDR_NO_RANDOMIZE, 0, 0, 0), ALLOWED);
@@ -679,14 +652,13 @@ static void only_common_personalities_are_taken(void **state)
 	filter_free(&filter);
 }
 
-static void the_strict_set_is_narrower(void **state)
+TEST(the_strict_set_is_narrower)
 {
 	static const char *const gone[] = {
 		"ptrace",      "process_vm_readv", "shmget", "mq_open",  "inotify_init1",
 		"personality", "vmsplice",         "chroot", "adjtimex", "move_pages"};
 	struct filters filter = compile(&(struct seccomp_spec){.strict = true});
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
 		assert_int_equal(answer_name(&filter, gone[i]), ERROR(ENOSYS));
 	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 0, 0),
@@ -696,7 +668,7 @@ static void the_strict_set_is_narrower(void **state)
 	filter_free(&filter);
 }
 
-static void the_lists_of_a_profile_change_the_set(void **state)
+TEST(the_lists_of_a_profile_change_the_set)
 {
 	static const char *const allow[] = {"keyctl", "unshare", "mount", "personality", "clone3"};
 	static const char *const deny[] = {"ptrace", "socket", "ioctl", "mount"};
@@ -706,7 +678,6 @@ static void the_lists_of_a_profile_change_the_set(void **state)
 	                            .log = names(log, ARRAY_SIZE(log))};
 	struct filters filter = compile(&spec);
 
-	(void)state;
 	assert_int_equal(answer_name(&filter, "keyctl"), ALLOWED);
 	assert_int_equal(answer_name(&filter, "clone3"), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_unshare, CLONE_NEWUSER, 0, 0, 0), ALLOWED);
@@ -721,13 +692,12 @@ static void the_lists_of_a_profile_change_the_set(void **state)
 	filter_free(&filter);
 }
 
-static void logging_a_call_takes_no_refusal_away(void **state)
+TEST(logging_a_call_takes_no_refusal_away)
 {
 	static const char *const log[] = {"openat", "bpf", "personality", "clone", "clone3"};
 	struct seccomp_spec spec = {.log = names(log, ARRAY_SIZE(log))};
 	struct filters filter = compile(&spec);
 
-	(void)state;
 	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 04755), FORBIDDEN);
 	assert_int_equal(answer_name(&filter, "bpf"), ERROR(EPERM));
 	assert_int_equal(answer_name(&filter, "clone3"), ERROR(ENOSYS));
@@ -738,14 +708,13 @@ static void logging_a_call_takes_no_refusal_away(void **state)
 	filter_free(&filter);
 }
 
-static void init_may_make_the_calls_that_it_needs_itself(void **state)
+TEST(init_may_make_the_calls_that_it_needs_itself)
 {
 	static const char *const deny[] = {"setgroups", "capset", "unlinkat"};
 	struct filters filter = compile(
 		&(struct seccomp_spec){.strict = true, .deny = names(deny, ARRAY_SIZE(deny))});
 	struct seccomp_data data = {.arch = NATIVE_ARCH};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(deny); i++) {
 		data.nr = seccomp_syscall_resolve_name(deny[i]);
 		assert_int_equal(bpf_run(&filter.init, &data), ALLOWED);
@@ -759,13 +728,12 @@ static void init_may_make_the_calls_that_it_needs_itself(void **state)
 }
 
 /* An error of the other filter would win, and nobody would be told. */
-static void what_is_forbidden_is_forbidden_by_one_filter(void **state)
+TEST(what_is_forbidden_is_forbidden_by_one_filter)
 {
 	static const char *const deny[] = {"ptrace", "mq_open", "mount"};
 	struct filters filter =
 		compile(&(struct seccomp_spec){.deny = names(deny, ARRAY_SIZE(deny))});
 
-	(void)state;
 	for (int number = 0; number < FILTER_NUMBERS; number++) {
 		struct seccomp_data data = {.nr = number, .arch = NATIVE_ARCH};
 
@@ -778,14 +746,13 @@ static void what_is_forbidden_is_forbidden_by_one_filter(void **state)
 	filter_free(&filter);
 }
 
-static void a_misspelt_name_is_refused_with_its_place(void **state)
+TEST(a_misspelt_name_is_refused_with_its_place)
 {
 	static const char *const wrong[] = {"openatt"}, *const needed[] = {"execve"};
 	struct seccomp_spec spec = {.allow = names(wrong, 1)};
 	struct yett_error error = {0};
 	struct bpf program = {0};
 
-	(void)state;
 	assert_int_equal(
 		seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error),
 		YETT_E_INVALID_REQUEST);
@@ -830,7 +797,7 @@ static void compare_with_table(const struct filters *filter, const char *name, b
 		         arguments[1], arguments[2], arguments[3], got, want);
 }
 
-static void the_compiled_rules_are_those_of_the_table(void **state)
+TEST(the_compiled_rules_are_those_of_the_table)
 {
 	static const char *const calls[] = {"clone",      "unshare",      "ioctl",     "open",
 	                                    "openat",     "chmod",        "fchmod",    "fchmodat",
@@ -880,7 +847,6 @@ static void the_compiled_rules_are_those_of_the_table(void **state)
 	                                  UINT64_MAX};
 	const size_t n = ARRAY_SIZE(values);
 
-	(void)state;
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
@@ -960,7 +926,7 @@ static bool load_and_listen(const struct sock_fprog *program)
 	_exit(0);
 }
 
-static void a_process_under_the_filter_meets_the_refusals(void **state)
+TEST(a_process_under_the_filter_meets_the_refusals)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 	struct sock_fprog programs[] = {
@@ -971,7 +937,6 @@ static void a_process_under_the_filter_meets_the_refusals(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	assert_true(shared != MAP_FAILED);
 	pid = fork();
 	assert_true(pid >= 0);
@@ -993,7 +958,7 @@ static void a_process_under_the_filter_meets_the_refusals(void **state)
 /* It refuses for good, in the errors that commands get in any case, and nothing that the filters
  * above it would allow or tell of besides.
  */
-static void building_has_a_filter_that_commands_do_not_notice(void **state)
+TEST(building_has_a_filter_that_commands_do_not_notice)
 {
 	static const long needed[] = {
 		SYS_fsopen,        SYS_fsconfig,  SYS_fsmount,     SYS_move_mount,
@@ -1014,7 +979,6 @@ static void building_has_a_filter_that_commands_do_not_notice(void **state)
 		{.strict = true},
 		{.strict = true, .allow = {(char **)names, ARRAY_SIZE(names), "", 0}}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
 		struct filters filter = compile(&specs[i]);
 		struct seccomp_data data = {.arch = NATIVE_ARCH};
@@ -1048,43 +1012,4 @@ static void building_has_a_filter_that_commands_do_not_notice(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_name_of_the_tables_is_a_system_call),
-		cmocka_unit_test(numbers_of_newer_calls_agree_with_the_library),
-		cmocka_unit_test(every_filter_fits_into_the_kernel),
-		cmocka_unit_test(unknown_calls_do_not_exist),
-		cmocka_unit_test(other_calling_conventions_do_not_exist),
-		cmocka_unit_test(ordinary_programs_find_what_they_need),
-		cmocka_unit_test(privileged_calls_answer_as_to_any_user),
-		cmocka_unit_test(a_tree_is_opened_but_not_cloned),
-#if defined(__x86_64__)
-		cmocka_unit_test(segments_are_read_but_not_written),
-#endif
-		cmocka_unit_test(no_flag_makes_a_namespace),
-		cmocka_unit_test(sandboxes_inside_are_made_with_calls_that_are_named),
-		cmocka_unit_test(performance_events_are_those_of_a_process_inside),
-		cmocka_unit_test(set_id_bits_are_seen_in_every_visible_mode),
-		cmocka_unit_test(no_device_can_be_made_but_other_nodes_can),
-		cmocka_unit_test(a_mode_that_is_not_used_does_not_matter),
-		cmocka_unit_test(terminal_injection_is_refused_whatever_the_high_bits),
-		cmocka_unit_test(only_local_and_internet_sockets_are_made),
-		cmocka_unit_test(no_socket_has_the_kernel_load_a_module),
-		cmocka_unit_test(the_kernel_s_own_tls_and_delegations_are_out_of_reach),
-		cmocka_unit_test(what_the_machine_has_for_all_is_not_taken),
-		cmocka_unit_test(the_limit_of_core_files_seems_to_change_and_does_not),
-		cmocka_unit_test(only_common_personalities_are_taken),
-		cmocka_unit_test(the_strict_set_is_narrower),
-		cmocka_unit_test(the_lists_of_a_profile_change_the_set),
-		cmocka_unit_test(logging_a_call_takes_no_refusal_away),
-		cmocka_unit_test(init_may_make_the_calls_that_it_needs_itself),
-		cmocka_unit_test(what_is_forbidden_is_forbidden_by_one_filter),
-		cmocka_unit_test(building_has_a_filter_that_commands_do_not_notice),
-		cmocka_unit_test(a_misspelt_name_is_refused_with_its_place),
-		cmocka_unit_test(the_compiled_rules_are_those_of_the_table),
-		cmocka_unit_test(a_process_under_the_filter_meets_the_refusals),
-	};
-
-	return cmocka_run_group_tests_name("seccomp", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -4,43 +4,37 @@
 #include "base/fd.h"
 #include "helper/policy/policy.h"
 #include "helper/setup/selinux.h"
+#include "tests/support/testing.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #define RANGES (POLICY_IDS_END_MAX / POLICY_IDS_STEP)
 
-static void a_context_begins_at_s0_and_has_two_categories(void **state)
+TEST(a_context_begins_at_s0_and_has_two_categories)
 {
 	char context[SELINUX_CONTEXT_MAX];
 
-	(void)state;
 	selinux_process_context("yett_init_t", UINT32_C(0x70030000), context);
 	assert_string_equal(context, "system_u:system_r:yett_init_t:s0-s0:c56,c515");
 	selinux_file_context(UINT32_C(0x70030000), context);
 	assert_string_equal(context, "system_u:object_r:yett_sandbox_file_t:s0:c56,c515");
 }
 
-static void every_id_of_a_range_has_the_same_context(void **state)
+TEST(every_id_of_a_range_has_the_same_context)
 {
 	char first[SELINUX_CONTEXT_MAX], last[SELINUX_CONTEXT_MAX];
 
-	(void)state;
 	selinux_file_context(5 * POLICY_IDS_STEP, first);
 	selinux_file_context(6 * POLICY_IDS_STEP - 1, last);
 	assert_string_equal(first, last);
 }
 
-static void no_two_ranges_have_the_same_categories(void **state)
+TEST(no_two_ranges_have_the_same_categories)
 {
 	_cleanup_free_ bool *seen = calloc(1024 * 1024, sizeof *seen);
 
-	(void)state;
 	assert_non_null(seen);
 	for (uint32_t range = 0; range < RANGES; range++) {
 		char context[SELINUX_CONTEXT_MAX];
@@ -54,24 +48,13 @@ static void no_two_ranges_have_the_same_categories(void **state)
 	}
 }
 
-static void the_longest_type_fits(void **state)
+TEST(the_longest_type_fits)
 {
 	char type[POLICY_LABEL_MAX + 1] = "", context[SELINUX_CONTEXT_MAX];
 
-	(void)state;
 	memset(type, 't', POLICY_LABEL_MAX);
 	selinux_process_context(type, UINT32_MAX / 2, context);
 	assert_string_equal(strrchr(context, ':'), ":c63,c1023");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_context_begins_at_s0_and_has_two_categories),
-		cmocka_unit_test(every_id_of_a_range_has_the_same_context),
-		cmocka_unit_test(no_two_ranges_have_the_same_categories),
-		cmocka_unit_test(the_longest_type_fits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the set-user-id helper decides before it does anything: its arguments, its one descriptor.
  * Needs no privilege. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +10,7 @@
 #include <unistd.h>
 
 #include "helper/start/setuid.h"
+#include "tests/support/testing.h"
 
 static bool is_asked(char *const argv[])
 {
@@ -25,9 +21,8 @@ static bool is_asked(char *const argv[])
 	return setuid_is_asked(argc, argv);
 }
 
-static void one_form_of_arguments_is_known(void **state)
+TEST(one_form_of_arguments_is_known)
 {
-	(void)state;
 	assert_true(is_asked((char *[]){"yett-helper", "--serve=3", NULL}));
 	assert_true(is_asked((char *[]){"", "--serve=3", NULL}));
 	assert_false(is_asked((char *[]){NULL}));
@@ -63,9 +58,8 @@ static int check_pair(int type)
 	return r;
 }
 
-static void only_an_end_of_a_socketpair_is_served(void **state)
+TEST(only_an_end_of_a_socketpair_is_served)
 {
-	(void)state;
 	assert_int_equal(check_pair(SOCK_SEQPACKET), 0);
 	assert_int_equal(check_pair(SOCK_STREAM), YETT_E_INVALID_REQUEST);
 	assert_int_equal(check_pair(SOCK_DGRAM), YETT_E_INVALID_REQUEST);
@@ -75,14 +69,13 @@ static void only_an_end_of_a_socketpair_is_served(void **state)
 	assert_int_equal(setuid_check_socket(&(struct yett_error){0}), YETT_E_INVALID_REQUEST);
 }
 
-static void a_connection_with_a_name_is_not_served(void **state)
+TEST(a_connection_with_a_name_is_not_served)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	socklen_t length = sizeof address;
 	int service = fcntl(socket(AF_UNIX, SOCK_SEQPACKET, 0), F_DUPFD, 10);
 	int client = fcntl(socket(AF_UNIX, SOCK_SEQPACKET, 0), F_DUPFD, 10), accepted;
 
-	(void)state;
 	/* The kernel chooses a name that is free: unix(7), autobind. */
 	assert_int_equal(bind(service, (struct sockaddr *)&address, sizeof address.sun_family), 0);
 	assert_int_equal(getsockname(service, (struct sockaddr *)&address, &length), 0);
@@ -94,20 +87,9 @@ static void a_connection_with_a_name_is_not_served(void **state)
 	assert_int_equal(check(service), YETT_E_INVALID_REQUEST);
 }
 
-static void a_program_that_is_not_set_user_id_has_nothing_to_give_up(void **state)
+TEST(a_program_that_is_not_set_user_id_has_nothing_to_give_up)
 {
-	(void)state;
 	assert_int_equal(setuid_give_up(), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_form_of_arguments_is_known),
-		cmocka_unit_test(only_an_end_of_a_socketpair_is_served),
-		cmocka_unit_test(a_connection_with_a_name_is_not_served),
-		cmocka_unit_test(a_program_that_is_not_set_user_id_has_nothing_to_give_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

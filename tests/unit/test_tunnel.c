@@ -2,15 +2,11 @@
 /* What is asked of an HTTP proxy, and what is made of each answer: not a byte of what comes after
  * its header is taken. */
 #include "programs/net/tunnel.h"
+#include "tests/support/testing.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #define REST "\r\n\r\nHTTP/1.1 500 of the server"
 
@@ -53,11 +49,10 @@ static void asks(const char *name, const char *address, uint16_t port, const cha
 	leave(&ends);
 }
 
-static void names_and_addresses_are_asked_for(void **state)
+TEST(names_and_addresses_are_asked_for)
 {
 	char longest[NET_NAME_SIZE], request[1024];
 
-	(void)state;
 	asks("pypi.org", NULL, 443, "CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org:443\r\n\r\n");
 	asks("", "93.184.216.34", 1,
 	     "CONNECT 93.184.216.34:1 HTTP/1.1\r\nHost: 93.184.216.34:1\r\n\r\n");
@@ -95,9 +90,8 @@ static const struct {
 };
 
 /* Whole, then byte by byte: what follows the header is still to be read, all of it. */
-static void an_answer_is_read_to_its_end_and_no_further(void **state)
+TEST(an_answer_is_read_to_its_end_and_no_further)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++)
 		for (int in_pieces = 0; in_pieces < 2; in_pieces++) {
 			struct ends ends = connected();
@@ -131,14 +125,13 @@ static void an_answer_is_read_to_its_end_and_no_further(void **state)
 		}
 }
 
-static void one_that_ends_or_does_not_end_is_none(void **state)
+TEST(one_that_ends_or_does_not_end_is_none)
 {
 	static const char begin[] = "HTTP/1.1 200 OK\r\nX: ";
 	static char much[2 * TUNNEL_HEADER_MAX];
 	struct ends ends = connected();
 	struct tunnel tunnel = {0};
 
-	(void)state;
 	say(&ends, begin, strlen(begin));
 	assert_int_equal(tunnel_hear(&tunnel, ends.ours), -EAGAIN);
 	assert_int_equal(shutdown(ends.proxy, SHUT_WR), 0);
@@ -154,13 +147,4 @@ static void one_that_ends_or_does_not_end_is_none(void **state)
 	leave(&ends);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_and_addresses_are_asked_for),
-		cmocka_unit_test(an_answer_is_read_to_its_end_and_no_further),
-		cmocka_unit_test(one_that_ends_or_does_not_end_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, times, processors and numbers as people write them, and as they are written for people. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/units_format.h"
 #include "base/units_parse.h"
+#include "tests/support/testing.h"
 
-static void durations_are_read_with_their_unit(void **state)
+TEST(durations_are_read_with_their_unit)
 {
 	static const struct {
 		const char *text;
@@ -22,14 +18,13 @@ static void durations_are_read_with_their_unit(void **state)
 	            {"0.000ms", 0},       {"721h", 2595600000}};
 	uint64_t ms;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(units_parse_duration(rows[i].text, &ms), 0);
 		assert_int_equal(ms, rows[i].ms);
 	}
 }
 
-static void other_durations_are_refused(void **state)
+TEST(other_durations_are_refused)
 {
 	static const char *const texts[] = {"",
 	                                    "s",
@@ -49,13 +44,12 @@ static void other_durations_are_refused(void **state)
 	                                    "11111111111111111111111111111111111111111s"};
 	uint64_t ms = 7;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_true(units_parse_duration(texts[i], &ms) < 0);
 	assert_int_equal(ms, 7);
 }
 
-static void sizes_are_read_as_people_write_them(void **state)
+TEST(sizes_are_read_as_people_write_them)
 {
 	static const struct {
 		const char *text;
@@ -81,7 +75,6 @@ static void sizes_are_read_as_people_write_them(void **state)
 		"1MM", "1MiBB", "1e3", "16777216T", "18446744073709551616"};
 	uint64_t bytes;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(units_parse_size(rows[i].text, &bytes), 0);
 		assert_int_equal(bytes, rows[i].bytes);
@@ -92,11 +85,10 @@ static void sizes_are_read_as_people_write_them(void **state)
 	assert_int_equal(bytes, 7);
 }
 
-static void core_files_have_a_least_size_or_none(void **state)
+TEST(core_files_have_a_least_size_or_none)
 {
 	uint64_t n = 0;
 
-	(void)state;
 	assert_int_equal(units_parse_core("none", &n), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(units_parse_core("4K", &n), 0);
@@ -106,11 +98,10 @@ static void core_files_have_a_least_size_or_none(void **state)
 	assert_int_equal(units_parse_core("1", &n), -EINVAL);
 }
 
-static void what_is_beyond_64_bits_is_told_apart_from_what_is_no_number(void **state)
+TEST(what_is_beyond_64_bits_is_told_apart_from_what_is_no_number)
 {
 	uint64_t n = 7;
 
-	(void)state;
 	assert_int_equal(units_parse_size("16777216T", &n), -ERANGE);
 	assert_int_equal(units_parse_size("18446744073709551616", &n), -ERANGE);
 	assert_int_equal(units_parse_size(" 2", &n), -EINVAL);
@@ -124,11 +115,10 @@ static void what_is_beyond_64_bits_is_told_apart_from_what_is_no_number(void **s
 	assert_int_equal(n, 125);
 }
 
-static void what_is_written_loses_nothing(void **state)
+TEST(what_is_written_loses_nothing)
 {
 	char text[UNITS_TEXT_SIZE];
 
-	(void)state;
 	assert_string_equal(units_format_size(1536ull << 20, text), "1536M");
 	assert_string_equal(units_format_size(0, text), "0");
 	assert_string_equal(units_format_size(1001, text), "1001");
@@ -141,16 +131,4 @@ static void what_is_written_loses_nothing(void **state)
 	assert_string_equal(units_format_duration(172800000, text), "48h");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(durations_are_read_with_their_unit),
-		cmocka_unit_test(other_durations_are_refused),
-		cmocka_unit_test(sizes_are_read_as_people_write_them),
-		cmocka_unit_test(core_files_have_a_least_size_or_none),
-		cmocka_unit_test(what_is_beyond_64_bits_is_told_apart_from_what_is_no_number),
-		cmocka_unit_test(what_is_written_loses_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -7,11 +7,6 @@
  * with the schema field by field, types and bounds included, so that the normative page cannot fall
  * behind the code.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -23,6 +18,7 @@
 #include "protocol/explain.h"
 #include "protocol/envelope.h"
 #include "protocol/schema.h"
+#include "tests/support/testing.h"
 
 #define ACCEPTED_LEAST 25
 #define REFUSED_LEAST  60
@@ -165,14 +161,13 @@ static void check_packet(const struct vector *v)
 	check_body(v, envelope.kind, v->content + before_body, envelope.body_length);
 }
 
-static void every_vector_is_accepted_or_refused_as_it_says(void **state)
+TEST(every_vector_is_accepted_or_refused_as_it_says)
 {
 	char folder[4096], path[8192];
 	unsigned accepted = 0, refused = 0;
 	const struct dirent *entry;
 	DIR *dir;
 
-	(void)state;
 	assert_non_null(getenv("YETT_SOURCE_ROOT"));
 	(void)snprintf(folder, sizeof folder, "%s/protocol/vectors", getenv("YETT_SOURCE_ROOT"));
 	dir = opendir(folder);
@@ -329,23 +324,21 @@ static char *read_page(void)
 	return page;
 }
 
-static void the_page_states_every_field_in_order_with_its_bounds(void **state)
+TEST(the_page_states_every_field_in_order_with_its_bounds)
 {
 	char *page = read_page();
 
-	(void)state;
 	for (uint32_t kind = 1; kind <= UINT16_MAX; kind++)
 		if (schema_find(kind))
 			check_table(page, schema_find(kind));
 	free(page);
 }
 
-static void every_program_knows_the_numbers_of_all_kinds(void **state)
+TEST(every_program_knows_the_numbers_of_all_kinds)
 {
 	struct envelope envelope = {0};
 	uint8_t packet[ENVELOPE_HEADER_SIZE + ENVELOPE_SIGNED_SIZE];
 
-	(void)state;
 	for (uint32_t kind = 0; kind <= UINT16_MAX; kind++) {
 		struct yett_error error = {0};
 
@@ -357,11 +350,10 @@ static void every_program_knows_the_numbers_of_all_kinds(void **state)
 	}
 }
 
-static void the_page_states_every_code_and_reason(void **state)
+TEST(the_page_states_every_code_and_reason)
 {
 	char *page = read_page(), row[512];
 
-	(void)state;
 #define X(name, number, retryable, text)                                          \
 	(void)snprintf(row, sizeof row, "| %d | `%s` | %s | %s |", number, #name, \
 	               (retryable) ? "yes" : "no", text);                         \
@@ -378,14 +370,4 @@ static void the_page_states_every_code_and_reason(void **state)
 	free(page);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_vector_is_accepted_or_refused_as_it_says),
-		cmocka_unit_test(the_page_states_every_field_in_order_with_its_bounds),
-		cmocka_unit_test(every_program_knows_the_numbers_of_all_kinds),
-		cmocka_unit_test(the_page_states_every_code_and_reason),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

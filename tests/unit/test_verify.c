@@ -7,6 +7,7 @@
  * which serves this process as its decider. Decoder and reader are children of the test's, so that
  * they can lie.
  */
+#include "tests/support/testing.h"
 #include "tests/support/waiting.h"
 #include "tests/unit/decide.h"
 
@@ -396,10 +397,10 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-static void a_request_that_an_enrolled_key_signed_is_verified(void **state)
-{
-	struct fixture *f = *state;
+#define WITH_FIXTURE(test) TEST_OF(test, struct fixture *f, set_up, tear_down)
 
+WITH_FIXTURE(a_request_that_an_enrolled_key_signed_is_verified)
+{
 	decide_share(&f->decide, 0, SHARE_RO, "/work");
 	write_packet(f, 1, 1);
 	accepted(f);
@@ -416,10 +417,8 @@ static void a_request_that_an_enrolled_key_signed_is_verified(void **state)
 	assert_int_equal(f->context.next_sequence, 3);
 }
 
-static void each_request_counts_once_and_in_its_order(void **state)
+WITH_FIXTURE(each_request_counts_once_and_in_its_order)
 {
-	struct fixture *f = *state;
-
 	for (uint64_t wrong = 2; wrong != 0; wrong = wrong == 2 ? UINT64_MAX : 0) {
 		write_packet(f, wrong, 0);
 		refused(f, YETT_E_BAD_SIGNATURE, YETT_R_OUT_OF_ORDER);
@@ -435,10 +434,8 @@ static void each_request_counts_once_and_in_its_order(void **state)
 	assert_non_null(strstr(f->error.detail, "sequence 1, expected 2"));
 }
 
-static void a_request_for_another_connection_is_none_for_this_one(void **state)
+WITH_FIXTURE(a_request_for_another_connection_is_none_for_this_one)
 {
-	struct fixture *f = *state;
-
 	f->context.challenge[ENVELOPE_TAG_SIZE - 1] ^= 1;
 	write_packet(f, 1, 0);
 	f->context.challenge[ENVELOPE_TAG_SIZE - 1] ^= 1;
@@ -452,10 +449,8 @@ static void a_request_for_another_connection_is_none_for_this_one(void **state)
 }
 
 /* Nor does any of them reach the decoder: there is none. */
-static void no_bit_of_a_request_can_be_changed(void **state)
+WITH_FIXTURE(no_bit_of_a_request_can_be_changed)
 {
-	struct fixture *f = *state;
-
 	end_decoder(f);
 	write_packet(f, 1, 0);
 	for (size_t bit = 0; bit < 8 * f->length; bit++) {
@@ -469,10 +464,8 @@ static void no_bit_of_a_request_can_be_changed(void **state)
 	assert_true(verify(f) < 0); /* as it was, it is for the decoder */
 }
 
-static void descriptors_are_as_many_as_were_signed(void **state)
+WITH_FIXTURE(descriptors_are_as_many_as_were_signed)
 {
-	struct fixture *f = *state;
-
 	decide_share(&f->decide, 0, SHARE_RO, "/work");
 	for (size_t came = 0; came < 4; came += 2) {
 		write_packet(f, 1, 1);
@@ -485,10 +478,8 @@ static void descriptors_are_as_many_as_were_signed(void **state)
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_WRONG_SIGNATURE);
 }
 
-static void no_descriptor_comes_with_what_needs_none(void **state)
+WITH_FIXTURE(no_descriptor_comes_with_what_needs_none)
 {
-	struct fixture *f = *state;
-
 	f->decide.request.kind = MESSAGE_MANAGE;
 	f->decide.request.body.manage = (struct message_manage){.action = MANAGE_LIST};
 	write_packet(f, 1, 1);
@@ -496,10 +487,8 @@ static void no_descriptor_comes_with_what_needs_none(void **state)
 	assert_int_equal(f->context.next_sequence, 1);
 }
 
-static void other_kinds_of_messages_are_no_requests(void **state)
+WITH_FIXTURE(other_kinds_of_messages_are_no_requests)
 {
-	struct fixture *f = *state;
-
 	for (uint16_t kind = 1; kind < MESSAGE_CREATE + 40; kind++) {
 		struct envelope envelope = {.kind = kind, .sequence = 1};
 
@@ -514,10 +503,8 @@ static void other_kinds_of_messages_are_no_requests(void **state)
 	assert_int_equal(f->sequence, 0); /* it could not be read */
 }
 
-static void a_key_that_is_not_enrolled_proves_nothing(void **state)
+WITH_FIXTURE(a_key_that_is_not_enrolled_proves_nothing)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(crypto_sign_keypair(f->public, f->secret), 0);
 	write_packet(f, 1, 0);
 	/* Where users' own keys count for nobody, the rule says so. */
@@ -525,10 +512,8 @@ static void a_key_that_is_not_enrolled_proves_nothing(void **state)
 	assert_non_null(strstr(f->error.message, "accepts keys that users enrolled themselves"));
 }
 
-static void a_key_under_two_names_proves_nothing(void **state)
+WITH_FIXTURE(a_key_under_two_names_proves_nothing)
 {
-	struct fixture *f = *state;
-
 	enroll(f, "desktop");
 	write_packet(f, 1, 0);
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_NONE);
@@ -537,10 +522,8 @@ static void a_key_under_two_names_proves_nothing(void **state)
 
 /* --- what the decoder says --- */
 
-static void what_the_decoder_says_counts_only_as_it_was_signed(void **state)
+WITH_FIXTURE(what_the_decoder_says_counts_only_as_it_was_signed)
 {
-	struct fixture *f = *state;
-
 	for (enum lie lie = WRONG_PLAN; lie <= WRONG_PROFILE; lie++) {
 		start_decoder(f, lie);
 		write_packet(f, f->context.next_sequence, 0);
@@ -552,10 +535,8 @@ static void what_the_decoder_says_counts_only_as_it_was_signed(void **state)
 	refused(f, YETT_E_PROTOCOL, YETT_R_MALFORMED);
 }
 
-static void without_a_decoder_nothing_is_verified(void **state)
+WITH_FIXTURE(without_a_decoder_nothing_is_verified)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(kill(f->decoder.program.pid, SIGKILL), 0);
 	write_packet(f, 1, 0);
 	assert_true(verify(f) < 0);
@@ -586,10 +567,8 @@ static void be_user(struct fixture *f, const uint8_t *key, mode_t mode)
 		write_key(path, key, mode);
 }
 
-static void a_key_of_the_users_own_counts_where_a_grant_says_so(void **state)
+WITH_FIXTURE(a_key_of_the_users_own_counts_where_a_grant_says_so)
 {
-	struct fixture *f = *state;
-
 	be_user(f, f->public, 0600);
 	write_packet(f, 1, 0);
 	accepted(f);
@@ -601,10 +580,9 @@ static void a_key_of_the_users_own_counts_where_a_grant_says_so(void **state)
 	assert_true(verify(f) > 0);
 }
 
-static void anothers_key_is_none_of_the_users(void **state)
+WITH_FIXTURE(anothers_key_is_none_of_the_users)
 {
 	static const uint8_t other[ENVELOPE_KEY_SIZE] = {1};
-	struct fixture *f = *state;
 
 	be_user(f, other, 0600);
 	write_packet(f, 1, 0);
@@ -615,20 +593,16 @@ static void anothers_key_is_none_of_the_users(void **state)
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 }
 
-static void a_file_that_others_can_write_enrolls_nobody(void **state)
+WITH_FIXTURE(a_file_that_others_can_write_enrolls_nobody)
 {
-	struct fixture *f = *state;
-
 	be_user(f, f->public, 0620);
 	write_packet(f, 1, 0);
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	assert_non_null(strstr(f->error.message, "others can write"));
 }
 
-static void where_no_key_is_enrolled_one_is_good_for_a_plan_alone(void **state)
+WITH_FIXTURE(where_no_key_is_enrolled_one_is_good_for_a_plan_alone)
 {
-	struct fixture *f = *state;
-
 	be_user(f, NULL, 0);
 	write_packet(f, 1, 0);
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
@@ -642,9 +616,8 @@ static void where_no_key_is_enrolled_one_is_good_for_a_plan_alone(void **state)
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 }
 
-static void a_reader_that_lies_about_its_form_is_not_believed(void **state)
+WITH_FIXTURE(a_reader_that_lies_about_its_form_is_not_believed)
 {
-	struct fixture *f = *state;
 	uint64_t sequence = 1;
 
 	be_user(f, f->public, 0600);
@@ -667,10 +640,8 @@ static void a_reader_that_lies_about_its_form_is_not_believed(void **state)
 	assert_int_equal(strlen(f->decide.peer.names.shell), sizeof f->decide.peer.names.shell - 1);
 }
 
-static void names_that_were_asked_for_ahead_are_taken_with_the_first_request(void **state)
+WITH_FIXTURE(names_that_were_asked_for_ahead_are_taken_with_the_first_request)
 {
-	struct fixture *f = *state;
-
 	start_monitor(f, READS_NAMES_ONCE);
 	write_packet(f, 1, 0); /* by a key that the administrator enrolled */
 	accepted(f);
@@ -678,29 +649,4 @@ static void names_that_were_asked_for_ahead_are_taken_with_the_first_request(voi
 	assert_true(has_reader_ended(f)); /* nothing more is wanted of it */
 }
 
-#define WITH_REQUEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_REQUEST(a_request_that_an_enrolled_key_signed_is_verified),
-		WITH_REQUEST(each_request_counts_once_and_in_its_order),
-		WITH_REQUEST(a_request_for_another_connection_is_none_for_this_one),
-		WITH_REQUEST(no_bit_of_a_request_can_be_changed),
-		WITH_REQUEST(descriptors_are_as_many_as_were_signed),
-		WITH_REQUEST(no_descriptor_comes_with_what_needs_none),
-		WITH_REQUEST(other_kinds_of_messages_are_no_requests),
-		WITH_REQUEST(a_key_that_is_not_enrolled_proves_nothing),
-		WITH_REQUEST(a_key_under_two_names_proves_nothing),
-		WITH_REQUEST(what_the_decoder_says_counts_only_as_it_was_signed),
-		WITH_REQUEST(without_a_decoder_nothing_is_verified),
-		WITH_REQUEST(a_key_of_the_users_own_counts_where_a_grant_says_so),
-		WITH_REQUEST(anothers_key_is_none_of_the_users),
-		WITH_REQUEST(a_file_that_others_can_write_enrolls_nobody),
-		WITH_REQUEST(where_no_key_is_enrolled_one_is_good_for_a_plan_alone),
-		WITH_REQUEST(a_reader_that_lies_about_its_form_is_not_believed),
-		WITH_REQUEST(names_that_were_asked_for_ahead_are_taken_with_the_first_request),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)
