@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/init_sandbox.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 #include <fcntl.h>
@@ -90,11 +91,8 @@ static void make_directory(const char *name)
 
 static int remove_folder(void **state)
 {
-	char command[128];
-
 	(void)state;
-	(void)snprintf(command, sizeof command, "rm -rf %s", folder);
-	return system(command);
+	return folder_remove(folder);
 }
 
 static int remove_mount(void **state)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/init_sandbox.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 #include <fcntl.h>
@@ -121,11 +122,8 @@ static void own(const char *name, const char *text, mode_t mode)
 
 static int remove_folder(void **state)
 {
-	char command[128];
-
 	(void)state;
-	(void)snprintf(command, sizeof command, "rm -rf %s", folder);
-	return system(command);
+	return folder_remove(folder);
 }
 
 /* Of the file: ext4 would take flags without that of extents as asking for the file to be laid out

@@ -12,6 +12,7 @@
 
 #include "base/net_rule.h"
 #include "programs/decide/decider/planning.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 #define DECIDE_ID "00112233445566ff"
@@ -31,18 +32,13 @@ struct decide {
 static inline void decide_policy(struct decide *d, const char *text)
 {
 	char directory[] = "/tmp/yett-decide-XXXXXX", path[64];
-	FILE *file;
 	int r;
 
 	policy_free(d->policy);
 	d->policy = NULL;
 	assert_non_null(mkdtemp(directory));
 	(void)snprintf(path, sizeof path, "%s/c", directory);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-	assert_int_equal(chmod(path, 0600), 0);
+	folder_write(path, text, 0600);
 	r = policy_load(&(struct policy_source){getenv("YETT_LIBEXEC"), path, false, getuid()},
 	                &d->policy, &d->error);
 	if (r)

@@ -8,6 +8,7 @@
 
 #include "libclient/keyfile.h"
 #include "libclient/signer.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 static char directory[64];
@@ -38,16 +39,6 @@ static int remove_directory(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		(void)unlink(path_of(names[i]));
 	return rmdir(directory);
-}
-
-static void write_file(const char *path, const char *text, mode_t mode)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-	assert_int_equal(chmod(path, mode), 0);
 }
 
 static mode_t mode_of(const char *path)
@@ -85,11 +76,11 @@ TEST_WITH(a_key_is_never_overwritten, make_directory, remove_directory)
 {
 	struct yett_error error = {0};
 
-	write_file(path_of("id_ed25519"), "precious", 0600);
+	folder_write(path_of("id_ed25519"), "precious", 0600);
 	assert_int_equal(yett_key_generate(path_of("id_ed25519"), &error), YETT_E_ALREADY_EXISTS);
 	assert_int_not_equal(access(path_of("id_ed25519.pub"), F_OK), 0);
 	assert_int_equal(unlink(path_of("id_ed25519")), 0);
-	write_file(path_of("id_ed25519.pub"), "precious", 0644);
+	folder_write(path_of("id_ed25519.pub"), "precious", 0644);
 	assert_int_equal(yett_key_generate(path_of("id_ed25519"), &error), YETT_E_ALREADY_EXISTS);
 	assert_int_not_equal(access(path_of("id_ed25519"), F_OK), 0);
 }
@@ -131,7 +122,7 @@ TEST_WITH(what_is_no_key_file_is_refused, make_directory, remove_directory)
 	struct yett_error error = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		write_file(path_of("other"), texts[i], 0600);
+		folder_write(path_of("other"), texts[i], 0600);
 		assert_int_equal(yett_signer_load(path_of("other"), &signer, &error),
 		                 YETT_E_INVALID_REQUEST);
 	}
@@ -161,13 +152,13 @@ TEST_WITH(a_public_key_is_read_strictly_and_its_comment_is_made_harmless, make_d
 	char line[256];
 
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-		write_file(path_of("other"), refused[i], 0644);
+		folder_write(path_of("other"), refused[i], 0644);
 		assert_int_equal(
 			yett_key_read_public(path_of("other"), key, line, sizeof line, &error),
 			YETT_E_INVALID_REQUEST);
 	}
-	write_file(path_of("other"),
-	           "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= a\033[2Jb\n", 0644);
+	folder_write(path_of("other"),
+	             "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= a\033[2Jb\n", 0644);
 	assert_int_equal(yett_key_read_public(path_of("other"), key, line, sizeof line, &error), 0);
 	assert_string_equal(line, "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= a?[2Jb");
 }
@@ -210,7 +201,7 @@ TEST_WITH(a_first_key_is_added_after_the_keys_that_are_there, make_directory, re
 	struct yett_error error = {0};
 	bool created = false;
 
-	write_file(path_of("authorized_keys"), "# mine, without a line end", 0600);
+	folder_write(path_of("authorized_keys"), "# mine, without a line end", 0600);
 	assert_int_equal(yett_key_ensure(directory, &created, &error), 0);
 	assert_int_equal(lines_of(path_of("authorized_keys"), enrolled, sizeof enrolled), 2);
 	assert_int_equal(strncmp(enrolled, "# mine, without a line end\ned25519 ", 35), 0);
@@ -221,7 +212,7 @@ TEST_WITH(a_key_is_not_made_where_it_could_not_be_enrolled, make_directory, remo
 	struct yett_error error = {0};
 	bool created = false;
 
-	write_file(path_of("authorized_keys"), "", 0666);
+	folder_write(path_of("authorized_keys"), "", 0666);
 	assert_int_equal(yett_key_ensure(directory, &created, &error), YETT_E_SECURITY_VIOLATION);
 	assert_int_not_equal(access(path_of("id_ed25519"), F_OK), 0);
 	assert_int_not_equal(access(path_of("id_ed25519.pub"), F_OK), 0);

@@ -9,6 +9,7 @@
 #define YETT_SETTINGS_DIRECTORY "etc" /* below a directory of the test's own */
 #include "base/name_list.c"           /* NOLINT: with another place of the administrator's */
 #include "libclient/guard.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 #include "workspace/yett-workspace.h"
 
@@ -37,17 +38,9 @@ static int finish(void **state)
 	return 0;
 }
 
-static void write_to(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
-}
-
 static void write_list(const char *text)
 {
-	write_to("etc/hide.d/own", text);
+	folder_write("etc/hide.d/own", text, 0600);
 }
 
 TEST_WITH(a_line_is_a_name_a_comment_or_nothing, begin, finish)
@@ -130,7 +123,8 @@ TEST_WITH(what_is_protected_is_as_yett_apply_knows_it, begin, finish)
 	                                   "*",   "a b",  "\xc3\xa9", "a/b/c/d/e", "a\x01"};
 	_cleanup_(memory_freep) const char *const *found = NULL;
 
-	write_to("etc/protect", "# own\nMakefile\n*.key\nsecret*\n.config/own/x/y*\n...a\n");
+	folder_write("etc/protect", "# own\nMakefile\n*.key\nsecret*\n.config/own/x/y*\n...a\n",
+	             0600);
 	assert_int_equal(yett_protect_list(&found, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_string_equal(found[i], names[i]);
@@ -139,7 +133,7 @@ TEST_WITH(what_is_protected_is_as_yett_apply_knows_it, begin, finish)
 		struct yett_error error = {0};
 		const char *const *unused = NULL;
 
-		write_to("etc/protect", none[i]);
+		folder_write("etc/protect", none[i], 0600);
 		if (yett_protect_list(&unused, &error) != YETT_E_INVALID_REQUEST ||
 		    !strstr(error.message, "etc/protect: "))
 			fail_msg("%s: %s", none[i], error.message);
@@ -169,7 +163,7 @@ TEST_WITH(lists_of_guarded_paths_hold_paths, begin, finish)
 			struct yett_error error = {0};
 			int r;
 
-			write_to(is_guard ? "etc/guard" : "etc/secret", cases[i].line);
+			folder_write(is_guard ? "etc/guard" : "etc/secret", cases[i].line, 0600);
 			r = guard_read_lists(&hidden, &read_only, &error);
 			if (r != (is_sound ? 0 : YETT_E_INVALID_REQUEST) ||
 			    (!is_sound &&
@@ -178,7 +172,7 @@ TEST_WITH(lists_of_guarded_paths_hold_paths, begin, finish)
 			if (is_sound)
 				assert_string_equal((is_guard ? read_only : hidden)[0],
 				                    cases[i].line);
-			write_to(is_guard ? "etc/guard" : "etc/secret", "# none\n");
+			folder_write(is_guard ? "etc/guard" : "etc/secret", "# none\n", 0600);
 		}
 }
 

@@ -20,6 +20,7 @@
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame_message.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 static struct message message;
@@ -50,11 +51,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	char command[128];
-
 	(void)state;
-	(void)snprintf(command, sizeof command, "rm -rf %s", folder);
-	return system(command);
+	return folder_remove(folder);
 }
 
 static pid_t start(int *ret_socket)

@@ -15,6 +15,7 @@
 #include "programs/decide/decider/key_text.h"
 #include "programs/decide/policy/enrolled.h"
 #include "programs/decide/reader/own_keys.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 #define KEY_OF(c) \
@@ -82,14 +83,9 @@ TEST(what_is_not_its_line_is_not_the_key)
 static void put(const char *directory, const char *name, const char *text, mode_t mode)
 {
 	char path[160];
-	FILE *file;
 
 	(void)snprintf(path, sizeof path, "%s/%s", directory, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-	assert_int_equal(chmod(path, mode), 0);
+	folder_write(path, text, mode);
 }
 
 /* By a policy that has no table. */
@@ -100,8 +96,7 @@ static int find(char *directory, char principal[MESSAGE_NAME_MAX + 1], struct ye
 
 TEST(a_key_is_looked_for_in_the_files_as_they_are_now)
 {
-	char directory[] = "/tmp/yett-keys-XXXXXX", command[64],
-	     principal[MESSAGE_NAME_MAX + 1] = "";
+	char directory[] = "/tmp/yett-keys-XXXXXX", principal[MESSAGE_NAME_MAX + 1] = "";
 	struct yett_error error = {0};
 
 	assert_int_equal(find((char *)"/no/such/directory", principal, &error), -ENOENT);
@@ -127,14 +122,13 @@ TEST(a_key_is_looked_for_in_the_files_as_they_are_now)
 	assert_int_equal(chmod(directory, 0700), 0);
 	put(directory, "laptop.pub", OTHER, 0644); /* in place: the directory stays as it was */
 	assert_int_equal(find(directory, principal, &error), -ENOENT);
-	(void)snprintf(command, sizeof command, "rm -rf '%s'", directory);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(folder_remove(directory), 0);
 }
 
 TEST(names_of_keys_are_those_that_a_grant_can_list)
 {
-	char directory[] = "/tmp/yett-keys-XXXXXX", command[64],
-	     principal[MESSAGE_NAME_MAX + 1] = "", name[MESSAGE_NAME_MAX + 6];
+	char directory[] = "/tmp/yett-keys-XXXXXX", principal[MESSAGE_NAME_MAX + 1] = "",
+	     name[MESSAGE_NAME_MAX + 6];
 	struct yett_error error = {0};
 
 	assert_non_null(mkdtemp(directory));
@@ -146,8 +140,7 @@ TEST(names_of_keys_are_those_that_a_grant_can_list)
 	put(directory, name, "ed25519 " KEY_OF("A") "\n", 0644);
 	assert_int_equal(find(directory, principal, &error), 0);
 	assert_int_equal(strlen(principal), MESSAGE_NAME_MAX);
-	(void)snprintf(command, sizeof command, "rm -rf '%s'", directory);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(folder_remove(directory), 0);
 }
 
 /* A home with the folder, and authorized_keys in it where there is a text. */
@@ -164,10 +157,7 @@ static void make_home(char *home, char folder[128], const char *text)
 
 static void remove_home(const char *home)
 {
-	char command[64];
-
-	(void)snprintf(command, sizeof command, "rm -rf '%s'", home);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(folder_remove(home), 0);
 }
 
 static void find_own(const char *home, int code, bool is_first, const char *message)
@@ -283,12 +273,11 @@ static int make_table(void **state)
 static int remove_table(void **state)
 {
 	struct table *table = *state;
-	char command[64];
+	int r = folder_remove(table->directory);
 
 	enrolled_free(&table->policy);
-	(void)snprintf(command, sizeof command, "rm -rf '%s'", table->directory);
 	free(table);
-	return system(command);
+	return r;
 }
 
 static void line_of(unsigned number, char line[KEY_LINE_LENGTH + 2])

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "agent/runner/bundle.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 static char directory[] = "/tmp/test_parcel.XXXXXX";
@@ -20,11 +21,8 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-	char command[80];
-
 	(void)state;
-	(void)snprintf(command, sizeof command, "rm -rf '%s'", directory);
-	return system(command);
+	return folder_remove(directory);
 }
 
 static void run(char *const *argv)

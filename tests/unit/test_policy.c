@@ -10,6 +10,7 @@
 #include "base/units_format.h"
 #include "programs/decide/policy/target.h"
 #include "tests/support/bpf.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 /* A directory of this test's own, with yett.conf and conf.d in it. */
@@ -31,10 +32,8 @@ static int make_place(void **state)
 static int remove_place(void **state)
 {
 	struct place *place = *state;
-	char command[128];
 
-	(void)snprintf(command, sizeof command, "rm -rf '%s'", place->directory);
-	assert_int_equal(system(command), 0);
+	assert_int_equal(folder_remove(place->directory), 0);
 	free(place);
 	return 0;
 }
@@ -42,14 +41,9 @@ static int remove_place(void **state)
 static void write_file(const struct place *place, const char *name, const char *text)
 {
 	char path[160];
-	FILE *file;
 
 	(void)snprintf(path, sizeof path, "%s/%s", place->directory, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-	assert_int_equal(chmod(path, 0600), 0);
+	folder_write(path, text, 0600);
 }
 
 static int load_as(const struct place *place, bool with_fragments, uid_t owner,
@@ -522,8 +516,7 @@ WITH_PLACE(a_rule_names_what_only_the_administrator_can_replace)
 	check_rules(place, inner, NULL);
 	(void)snprintf(link, sizeof link, "%s/file/x", top);
 	check_rules(place, link, "goes through a file");
-	(void)snprintf(link, sizeof link, "rm -rf '%s'", top);
-	assert_int_equal(system(link), 0);
+	assert_int_equal(folder_remove(top), 0);
 }
 
 WITH_PLACE(binary_and_huge_files_are_refused)

@@ -22,6 +22,7 @@
 #include "helper/privilege/privilege.h"
 #include "programs/decide/decider/account.h"
 #include "programs/decide/decider/ask.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 #define ID     41711
@@ -112,12 +113,7 @@ WITH_FIXTURE(one_that_was_killed_is_followed_by_another)
 
 static void put(const char *path, const char *text, mode_t mode)
 {
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-	assert_int_equal(chmod(path, mode), 0);
+	folder_write(path, text, mode);
 	assert_int_equal(chown(path, ID, ID), 0);
 }
 

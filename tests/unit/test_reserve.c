@@ -12,6 +12,7 @@
 
 #include "helper/setup/idmap.h"
 #include "helper/setup/registry.h"
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 
 #define FIRST UINT32_C(1879048192)
@@ -38,12 +39,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	char command[80];
+	int r = folder_remove(f->directory);
 
 	reserve_host_close(&f->host);
-	(void)snprintf(command, sizeof command, "rm -rf '%s'", f->directory);
 	free(f);
-	return system(command);
+	return r;
 }
 
 static unsigned files_in(int directory)

@@ -7,6 +7,7 @@
  * which serves this process as its decider. Decoder and reader are children of the test's, so that
  * they can lie.
  */
+#include "tests/support/folder.h"
 #include "tests/support/testing.h"
 #include "tests/support/waiting.h"
 #include "tests/unit/decide.h"
@@ -317,23 +318,13 @@ static void refused(struct fixture *f, enum yett_code code, enum yett_reason rea
 
 /* --- who may --- */
 
-static void write_file(const char *path, const char *text, mode_t mode)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-	assert_int_equal(chmod(path, mode), 0);
-}
-
 static void write_key(const char *path, const uint8_t key[ENVELOPE_KEY_SIZE], mode_t mode)
 {
 	char line[128] = "ed25519 ";
 
 	(void)sodium_bin2base64(line + 8, sizeof line - 8, key, ENVELOPE_KEY_SIZE,
 	                        sodium_base64_VARIANT_ORIGINAL);
-	write_file(path, strcat(line, " me@home\n"), mode);
+	folder_write(path, strcat(line, " me@home\n"), mode);
 }
 
 static void enroll(struct fixture *f, const char *name)
@@ -387,14 +378,14 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	char command[80];
+	int r;
 
 	end_decoder(f);
 	end_monitor(f);
 	policy_free(f->decide.policy);
-	(void)snprintf(command, sizeof command, "rm -rf '%s'", f->directory);
+	r = folder_remove(f->directory);
 	free(f);
-	return system(command);
+	return r;
 }
 
 #define WITH_FIXTURE(test) TEST_OF(test, struct fixture *f, set_up, tear_down)
