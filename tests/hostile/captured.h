@@ -10,6 +10,7 @@
 
 #include "helper/privilege/lockdown.h"
 #include "programs/net/egress.h"
+#include "tests/support/scripted.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -20,11 +21,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CAPTURED_MARK "hostile-"
-
 struct captured {
-	char mode[64]; /* empty: none, and it is as honest as the real one */
-	unsigned number;
+	struct script_wish wish; /* of nothing: it is as honest as the real one */
+	unsigned number;         /* the argument */
+	bool is_unfiltered;
 };
 
 /* The rules, sealed memory, of the first packet that comes: it stays there for whoever reads it
@@ -54,80 +54,62 @@ static inline struct captured captured_find(int socket)
 	struct captured found = {0};
 	int rules = captured_rules(socket);
 	ssize_t n = pread(rules, bytes, sizeof bytes - 1, 0);
-	const char *at =
-		n > 0 ? memmem(bytes, (size_t)n, CAPTURED_MARK, sizeof CAPTURED_MARK - 1) : NULL;
-	char *number;
+	const char *at = n > 0 ? memmem(bytes, (size_t)n, "hostile-", 8) : NULL;
+	char *unfiltered;
 
 	(void)close(rules);
 	if (!at)
 		return found;
-	at += sizeof CAPTURED_MARK - 1;
-	memcpy(found.mode, at, strnlen(at, sizeof found.mode - 1));
-	found.mode[strcspn(found.mode, ".")] = '\0';
-	number = strstr(found.mode, "-at-");
-	if (number) {
-		found.number = (unsigned)strtoul(number + sizeof "-at-" - 1, NULL, 10);
-		*number = '\0';
+	found.wish = script_wish(at);
+	found.number = (unsigned)strtoul(found.wish.argument, NULL, 10);
+	unfiltered = strstr(found.wish.mode, "_unfiltered");
+	if (unfiltered) {
+		*unfiltered = '\0';
+		found.is_unfiltered = true;
 	}
 	return found;
 }
 
-static inline bool captured_is(const struct captured *captured, const char *mode)
-{
-	return strncmp(captured->mode, mode, strlen(mode)) == 0;
-}
-
-static inline bool captured_is_unfiltered(const struct captured *captured)
-{
-	return strstr(captured->mode, "unfiltered") != NULL;
-}
+/* System calls that the filters forbid, with arguments that can do no harm. */
+static const struct sockaddr captured_nowhere = {.sa_family = AF_UNSPEC};
+static const struct {
+	const char *mode;
+	long number, arguments[6];
+} captured_calls[] = {
+	{"call_unix", SYS_socket, {AF_UNIX, SOCK_STREAM}},
+	{"call_udp", SYS_socket, {AF_INET, SOCK_DGRAM}},
+	{"call_netlink", SYS_socket, {AF_NETLINK, SOCK_RAW}},
+	{"call_tcp", SYS_socket, {AF_INET, SOCK_STREAM}},
+	{"call_connect", SYS_connect, {-1, (long)&captured_nowhere, sizeof captured_nowhere}},
+	{"call_bind", SYS_bind, {-1, (long)&captured_nowhere, sizeof captured_nowhere}},
+	{"call_listen", SYS_listen, {-1, 1}},
+	{"call_open", SYS_openat, {AT_FDCWD, (long)"/", O_RDONLY | O_DIRECTORY}},
+	{"call_fork", SYS_clone, {1 << 30}}, /* a flag that may not be: no process is made */
+	{"call_exec", SYS_execve, {(long)""}},
+	{"call_kill", SYS_kill, {1}},
+	{"call_ptrace", SYS_ptrace, {PTRACE_SEIZE, 1}},
+	{"call_memory", SYS_process_vm_readv, {1}},
+	{"call_pidfd", SYS_pidfd_open, {1}},
+	{"call_setns", SYS_setns, {-1}},
+	{"call_unshare", SYS_unshare, {0}},
+	{"call_io_uring", SYS_io_uring_setup, {0}},
+	{"call_bpf", SYS_bpf, {-1}},
+};
 
 /* Makes a call that is forbidden; false: the mode is not about one. Whether it returns at all is
  * what is looked at. */
 static inline bool captured_call(const struct captured *captured)
 {
-	const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+	for (size_t i = 0; i < sizeof captured_calls / sizeof *captured_calls; i++) {
+		const long *arguments = captured_calls[i].arguments;
 
-	if (captured_is(captured, "call-unix"))
-		(void)!syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0);
-	else if (captured_is(captured, "call-udp"))
-		(void)!syscall(SYS_socket, AF_INET, SOCK_DGRAM, 0);
-	else if (captured_is(captured, "call-netlink"))
-		(void)!syscall(SYS_socket, AF_NETLINK, SOCK_RAW, 0);
-	else if (captured_is(captured, "call-tcp"))
-		(void)!syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);
-	else if (captured_is(captured, "call-connect"))
-		(void)!syscall(SYS_connect, -1, &nowhere, sizeof nowhere);
-	else if (captured_is(captured, "call-bind"))
-		(void)!syscall(SYS_bind, -1, &nowhere, sizeof nowhere);
-	else if (captured_is(captured, "call-listen"))
-		(void)!syscall(SYS_listen, -1, 1);
-	else if (captured_is(captured, "call-open"))
-		(void)!syscall(SYS_openat, AT_FDCWD, "/", O_RDONLY | O_DIRECTORY);
-	else if (captured_is(captured, "call-fork"))
-		(void)!syscall(SYS_clone, 1 << 30, NULL, NULL, NULL,
-		               NULL); /* a flag that may not be: no process is made */
-	else if (captured_is(captured, "call-exec"))
-		(void)!syscall(SYS_execve, "", NULL, NULL);
-	else if (captured_is(captured, "call-kill"))
-		(void)!syscall(SYS_kill, 1, 0);
-	else if (captured_is(captured, "call-ptrace"))
-		(void)!syscall(SYS_ptrace, PTRACE_SEIZE, 1, 0, 0);
-	else if (captured_is(captured, "call-memory"))
-		(void)!syscall(SYS_process_vm_readv, 1, NULL, 0, NULL, 0, 0);
-	else if (captured_is(captured, "call-pidfd"))
-		(void)!syscall(SYS_pidfd_open, 1, 0);
-	else if (captured_is(captured, "call-setns"))
-		(void)!syscall(SYS_setns, -1, 0);
-	else if (captured_is(captured, "call-unshare"))
-		(void)!syscall(SYS_unshare, 0);
-	else if (captured_is(captured, "call-io-uring"))
-		(void)!syscall(SYS_io_uring_setup, 0, NULL);
-	else if (captured_is(captured, "call-bpf"))
-		(void)!syscall(SYS_bpf, -1, NULL, 0);
-	else
-		return false;
-	return true;
+		if (strcmp(captured_calls[i].mode, captured->wish.mode) != 0)
+			continue;
+		(void)!syscall(captured_calls[i].number, arguments[0], arguments[1], arguments[2],
+		               arguments[3], arguments[4], arguments[5]);
+		return true;
+	}
+	return false;
 }
 
 /* Which one this process is, once it has looked. */
@@ -136,5 +118,5 @@ static struct captured captured;
 /* What the honest part enters in the place of lockdown_filter(). */
 static inline bool captured_filter(const struct sock_fprog *filter)
 {
-	return captured_is_unfiltered(&captured) || lockdown_filter(filter);
+	return captured.is_unfiltered || lockdown_filter(filter);
 }

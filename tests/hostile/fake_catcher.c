@@ -6,6 +6,7 @@
 #include "base/net_ports.h"
 #include "programs/net/ruleset.h"
 #include "programs/inside/init/build/build.h"
+#include "tests/support/scripted.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -39,32 +40,13 @@ static int one(uint32_t number)
 	return fd < 0 ? -errno : tell(1, 1, &number, &fd);
 }
 
-static int number_of_the_dialer(void)
-{
-	return one(PROXY_FD_CONNECTOR);
-}
+SCRIPT_RETURN(number_of_the_dialer, one(PROXY_FD_CONNECTOR))
+SCRIPT_RETURN(number_of_itself, one(PROXY_FD_CATCHER))
+SCRIPT_RETURN(number_at_the_end, one(PROXY_FD_END))
+SCRIPT_RETURN(number_below_all, one(0))
+SCRIPT_RETURN(greatest_number, one(UINT32_MAX))
 
-static int number_of_itself(void)
-{
-	return one(PROXY_FD_CATCHER);
-}
-
-static int number_at_the_end(void)
-{
-	return one(PROXY_FD_END);
-}
-
-static int number_below_all(void)
-{
-	return one(0);
-}
-
-static int greatest_number(void)
-{
-	return one(UINT32_MAX);
-}
-
-static int twice(void)
+SCRIPT(twice)
 {
 	const int fd = listening(), fds[] = {fd, fd};
 
@@ -72,7 +54,7 @@ static int twice(void)
 	              : tell(1, 2, (const uint32_t[]){PROXY_FD_PORTS, PROXY_FD_PORTS}, fds);
 }
 
-static int too_many(void)
+SCRIPT(too_many)
 {
 	struct egress_listeners listeners = {.is_last = 1};
 	int fds[EGRESS_LISTENERS_MAX + 1];
@@ -82,12 +64,9 @@ static int too_many(void)
 	return frame_send(INIT_FD_CHANNEL, &listeners, sizeof listeners, fds, ARRAY_SIZE(fds), 0);
 }
 
-static int short_packet(void)
-{
-	return frame_send(INIT_FD_CHANNEL, "", 1, NULL, 0, 0);
-}
+SCRIPT_RETURN(short_packet, frame_send(INIT_FD_CHANNEL, "", 1, NULL, 0, 0))
 
-static int long_packet(void)
+SCRIPT(long_packet)
 {
 	static const uint8_t bytes[sizeof(struct egress_listeners) + 1];
 
@@ -96,7 +75,7 @@ static int long_packet(void)
 
 /* In the places of a listener of each kind, of port 53 and of that which answers DNS: what is no
  * socket, or one of another kind. */
-static int others(void)
+SCRIPT(others)
 {
 	static const uint32_t numbers[] = {PROXY_FD_TCP4,  PROXY_FD_TCP6,      PROXY_FD_DNS,
 	                                   PROXY_FD_PORTS, PROXY_FD_PORTS + 1, PROXY_FD_PORTS + 2};
@@ -111,7 +90,7 @@ static int others(void)
 }
 
 /* A listener where datagrams come from, and what no one listens at. */
-static int kinds(void)
+SCRIPT(kinds)
 {
 	static const uint32_t numbers[] = {PROXY_FD_DNS, PROXY_FD_PORTS};
 	const int fds[] = {listening(), socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)};
@@ -119,31 +98,19 @@ static int kinds(void)
 	return tell(1, ARRAY_SIZE(numbers), numbers, fds);
 }
 
-static int nothing(void)
-{
-	return tell(1, 0, NULL, NULL);
-}
+SCRIPT_RETURN(nothing, tell(1, 0, NULL, NULL))
 
-static int no_end(void)
+SCRIPT(no_end)
 {
 	const int fd = listening();
 
 	return fd < 0 ? -errno : tell(0, 1, (const uint32_t[]){PROXY_FD_PORTS}, &fd);
 }
 
-static int end_at_once(void)
-{
-	_exit(0);
-}
-
-static int stopped(void)
-{
-	(void)raise(SIGSTOP);
-	return 0;
-}
+SCRIPT_DO(end_at_once, _exit(0))
 
 /* A report of its own, with what whoever takes it has open then. */
-static int report_with_descriptors(void)
+SCRIPT(report_with_descriptors)
 {
 	const struct init_report report = {.kind = INIT_ORDER_PORTS};
 	const int fd = listening();
@@ -151,19 +118,18 @@ static int report_with_descriptors(void)
 	return frame_send(INIT_FD_CONTROL, &report, sizeof report, &fd, 1, 0);
 }
 
-static int report_of_another_size(void)
-{
-	return frame_send(INIT_FD_CONTROL, "", 1, NULL, 0, 0);
-}
+SCRIPT_RETURN(report_of_another_size, frame_send(INIT_FD_CONTROL, "", 1, NULL, 0, 0))
 
 /* What it is told to say to people, which no text of ours has. */
-static int report_unsound(void)
+SCRIPT(report_unsound)
 {
 	struct init_report report = {.kind = INIT_ORDER_PORTS, .error = 1};
 
 	memset(&report.refused, 0xff, sizeof report.refused);
 	return frame_send(INIT_FD_CONTROL, &report, sizeof report, NULL, 0, 0);
 }
+
+SCRIPT_RETURN(stopped, (void)raise(SIGSTOP), 0)
 
 /* What of the host's there is for it: said as its error, so that the test sees it. */
 static int looks_round(struct build *b)
@@ -183,26 +149,7 @@ static int looks_round(struct build *b)
 	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "nothing was found");
 }
 
-static int (*const attacks[])(void) = {number_of_the_dialer,
-                                       number_of_itself,
-                                       number_at_the_end,
-                                       number_below_all,
-                                       greatest_number,
-                                       twice,
-                                       too_many,
-                                       short_packet,
-                                       long_packet,
-                                       others,
-                                       kinds,
-                                       nothing,
-                                       no_end,
-                                       end_at_once,
-                                       report_with_descriptors,
-                                       report_of_another_size,
-                                       report_unsound,
-                                       stopped};
-
-#define FIRST_PORT 7100 /* of the attacks, in their order; then looks_round() */
+#define FIRST_PORT 7100 /* of the scripts, in their order; then looks_round() */
 
 int __real_ports_serve(struct build *b, int rules); /* NOLINT: as the linker calls it */
 int __wrap_ports_serve(struct build *b, int rules); /* NOLINT */
@@ -216,7 +163,7 @@ int __wrap_ports_serve(struct build *b, int rules) /* NOLINT */
 	if (ruleset_change(&set, rules) < 0 || net_ports_collect(ruleset_list(&set), &ports))
 		return -EINVAL;
 	i = ports.ports[0] - FIRST_PORT;
-	if (i > ARRAY_SIZE(attacks))
+	if (i > scripts_count)
 		return __real_ports_serve(b, rules);
-	return i == ARRAY_SIZE(attacks) ? looks_round(b) : attacks[i]();
+	return i == scripts_count ? looks_round(b) : scripts[i].run();
 }

@@ -9,6 +9,7 @@
  */
 #include "programs/decide/decider/decoder.h"
 #include "protocol/codec.h"
+#include "tests/support/scripted.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -67,173 +68,53 @@ static void send_error(uint32_t code, uint32_t reason)
 
 /* --- what a captured decoder does with a request; `message` is what it really says --- */
 
-static void crash(void)
-{
-	abort();
-}
-static void leave(void)
-{
-	_exit(0);
-}
-static void say_nothing(void)
-{
-	(void)pause();
-}
-static void close_socket(void)
-{
-	(void)close(STDIN_FILENO), (void)pause();
-}
-static void half_a_head(void)
-{
-	send_bytes("\0\0\0\0\0\0", 6);
-}
-static void half_an_answer(void)
-{
-	send_answer(0, 100, message_body_size(MESSAGE_CREATE), 0), (void)pause();
-}
-static void wrong_status(void)
-{
-	send_answer(7, 0, 0, 0);
-}
-static void small_body(void)
-{
-	send_answer(0, 0, 8, 0);
-}
-static void large_body(void)
-{
-	send_answer(0, 0, message_body_size(MESSAGE_CREATE) + 1, 0);
-}
-static void large_arena(void)
-{
-	send_answer(0, UINT32_MAX, message_body_size(MESSAGE_CREATE), MESSAGE_ARENA_MAX);
-}
-static void bad_code(void)
-{
-	send_error(0, 0);
-}
-static void large_code(void)
-{
-	send_error(9999, 0);
-}
-static void large_reason(void)
-{
-	send_error(YETT_E_PROTOCOL, 9999);
-}
-static void endless_texts(void)
-{
-	send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED);
-}
+SCRIPT_DO(crash, abort())
+SCRIPT_DO(leave, _exit(0))
+SCRIPT_DO(say_nothing, (void)pause())
+SCRIPT_DO(close_socket, (void)close(STDIN_FILENO), (void)pause())
+SCRIPT_DO(half_a_head, send_bytes("\0\0\0\0\0\0", 6))
+SCRIPT_DO(half_an_answer, send_answer(0, 100, message_body_size(MESSAGE_CREATE), 0), (void)pause())
+SCRIPT_DO(wrong_status, send_answer(7, 0, 0, 0))
+SCRIPT_DO(small_body, send_answer(0, 0, 8, 0))
+SCRIPT_DO(large_body, send_answer(0, 0, message_body_size(MESSAGE_CREATE) + 1, 0))
+SCRIPT_DO(large_arena,
+          send_answer(0, UINT32_MAX, message_body_size(MESSAGE_CREATE), MESSAGE_ARENA_MAX))
+SCRIPT_DO(bad_code, send_error(0, 0))
+SCRIPT_DO(large_code, send_error(9999, 0))
+SCRIPT_DO(large_reason, send_error(YETT_E_PROTOCOL, 9999))
+SCRIPT_DO(endless_texts, send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED))
 
-static void flood(void)
+SCRIPT(flood)
 {
 	for (;;)
 		send_message();
+	return 0;
 }
 
-static void answer_twice(void)
-{
-	send_message();
-	send_message();
-}
+SCRIPT_DO(answer_twice, send_message(), send_message())
 
-static void lie_about_memory(void)
-{
-	message.body.create.limits.memory_bytes = 1 << 20, send_message();
-}
-static void lie_about_pids(void)
-{
-	message.body.create.limits.pids += 1, send_message();
-}
-static void lie_about_plan(void)
-{
-	message.body.create.plan_only = !message.body.create.plan_only, send_message();
-}
-static void lie_about_mode(void)
-{
-	message.body.create.shares[0].mode = SHARE_RW, send_message();
-}
-static void lie_about_count(void)
-{
-	message.body.create.shares_count = 0, send_message();
-}
-static void huge_count(void)
-{
-	message.body.create.shares_count = UINT32_MAX, send_message();
-}
-static void huge_tmpfs_count(void)
-{
-	message.body.create.tmpfs_count = MESSAGE_TMPFS_MAX + 1, send_message();
-}
-static void text_outside(void)
-{
-	message.body.create.profile.offset = UINT32_MAX, send_message();
-}
-static void text_too_long(void)
-{
-	message.body.create.profile.length = UINT32_MAX, send_message();
-}
-static void no_nul(void)
-{
-	message.arena[message.body.create.profile.offset + message.body.create.profile.length] =
-		'x',
-							   send_message();
-}
-static void wrong_bool(void)
-{
-	memset(&message.body.create.plan_only, 0x55, 1), send_message();
-}
+SCRIPT_DO(lie_about_memory, message.body.create.limits.memory_bytes = 1 << 20, send_message())
+SCRIPT_DO(lie_about_pids, message.body.create.limits.pids += 1, send_message())
+SCRIPT_DO(lie_about_plan, message.body.create.plan_only = !message.body.create.plan_only,
+          send_message())
+SCRIPT_DO(lie_about_mode, message.body.create.shares[0].mode = SHARE_RW, send_message())
+SCRIPT_DO(lie_about_count, message.body.create.shares_count = 0, send_message())
+SCRIPT_DO(huge_count, message.body.create.shares_count = UINT32_MAX, send_message())
+SCRIPT_DO(huge_tmpfs_count, message.body.create.tmpfs_count = MESSAGE_TMPFS_MAX + 1, send_message())
+SCRIPT_DO(text_outside, message.body.create.profile.offset = UINT32_MAX, send_message())
+SCRIPT_DO(text_too_long, message.body.create.profile.length = UINT32_MAX, send_message())
+SCRIPT_DO(no_nul,
+          message.arena[message.body.create.profile.offset + message.body.create.profile.length] =
+                  'x',
+          send_message())
+SCRIPT_DO(wrong_bool, memset(&message.body.create.plan_only, 0x55, 1), send_message())
 
-static void lie_about_profile(void)
-{
-	memcpy(message.arena + message.body.create.profile.offset, "strict-",
-	       message.body.create.profile.length);
-	send_message();
-}
-
-static void lie_about_target(void)
-{
-	message.arena[message.body.create.shares[0].target.offset + 1] = 'X';
-	send_message();
-}
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-} modes[] = {
-#define MODE(function)              \
-	{                           \
-#function, function \
-	}
-	MODE(crash),
-	MODE(leave),
-	MODE(say_nothing),
-	MODE(close_socket),
-	MODE(half_a_head),
-	MODE(half_an_answer),
-	MODE(wrong_status),
-	MODE(small_body),
-	MODE(large_body),
-	MODE(large_arena),
-	MODE(bad_code),
-	MODE(large_code),
-	MODE(large_reason),
-	MODE(endless_texts),
-	MODE(flood),
-	MODE(answer_twice),
-	MODE(lie_about_memory),
-	MODE(lie_about_pids),
-	MODE(lie_about_plan),
-	MODE(lie_about_mode),
-	MODE(lie_about_count),
-	MODE(huge_count),
-	MODE(huge_tmpfs_count),
-	MODE(text_outside),
-	MODE(text_too_long),
-	MODE(no_nul),
-	MODE(wrong_bool),
-	MODE(lie_about_profile),
-	MODE(lie_about_target),
-};
+SCRIPT_DO(lie_about_profile,
+          memcpy(message.arena + message.body.create.profile.offset, "strict-",
+                 message.body.create.profile.length),
+          send_message())
+SCRIPT_DO(lie_about_target, message.arena[message.body.create.shares[0].target.offset + 1] = 'X',
+          send_message())
 
 /* --- what it says of a plan, in answers or without; the real one is not printed --- */
 
@@ -245,92 +126,66 @@ static void print(uint32_t is_last, const char *text, size_t size)
 	send_bytes(&part, offsetof(struct decoder_part, bytes) + size);
 }
 
-static void print_untruth(void)
-{
-	print(1, "sandbox of one step: /etc/shadow\0{}",
-	      sizeof "sandbox of one step: /etc/shadow\0{}" - 1);
-}
-static void print_one_half(void)
-{
-	print(0, "a te", 4), print(1, "xt", 2);
-}
-static void print_half_a_part(void)
-{
-	print(0, "too little", 10), _exit(0);
-}
-static void print_half_a_head(void)
-{
-	send_bytes("\0\0", 2);
-}
-static void print_large_part(void)
+SCRIPT_DO(print_untruth, print(1, "sandbox of one step: /etc/shadow\0{}",
+                               sizeof "sandbox of one step: /etc/shadow\0{}" - 1))
+SCRIPT_DO(print_one_half, print(0, "a te", 4), print(1, "xt", 2))
+SCRIPT_DO(print_half_a_part, print(0, "too little", 10), _exit(0))
+SCRIPT_DO(print_half_a_head, send_bytes("\0\0", 2))
+
+SCRIPT(print_large_part)
 {
 	static const char part[sizeof(struct decoder_part) + 1];
 
 	send_bytes(part, sizeof part);
-}
-static void print_refusal(void)
-{
-	send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED);
+	return 0;
 }
 
-static void print_without_end(void)
+SCRIPT_DO(print_refusal, send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED))
+
+SCRIPT(print_without_end)
 {
 	static const char part[sizeof(struct decoder_part)];
 
 	for (;;)
 		send_bytes(part, sizeof part);
+	return 0;
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} printing[] = {
-	MODE(print_untruth),     MODE(print_one_half),   MODE(print_half_a_part),
-	MODE(print_half_a_head), MODE(print_large_part), MODE(print_refusal),
-	MODE(print_without_end), {"print_crash", crash}, {"print_nothing", say_nothing},
-};
+SCRIPT_RETURN(print_crash, crash())
+SCRIPT_RETURN(print_nothing, say_nothing())
 
-/* A plan comes after the request that is for it: what that says counts for both. */
-static bool is_mode(const char *wanted)
+/* A plan comes after the request that is for it: the host name of the request counts for both, and
+ * the script's name says of which of the two it is. */
+static const struct script *find_script(bool printing)
 {
 	const char *host = message_text(&message, message.body.create.hostname);
-	char name[64];
+	const struct script *script = script_find(script_wish(host).mode);
 
-	if (strncmp(host, "hostile-", 8) != 0)
-		return false;
-	(void)snprintf(name, sizeof name, "%s", host + 8);
-	for (char *at = name; *at; at++) /* a host name has no '_' */
-		*at = *at == '-' ? '_' : *at;
-	return strcmp(wanted, name) == 0;
+	return script && (strncmp(script->name, "print_", 6) == 0) == printing ? script : NULL;
 }
 
 static void answer_plan(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(printing); i++) {
-		if (is_mode(printing[i].name)) {
-			printing[i].run();
-			return;
-		}
-	}
-	print_untruth();
+	const struct script *script = find_script(true);
+
+	(void)(script ? script->run() : print_untruth());
 }
 
 static void answer(size_t length)
 {
 	struct decoder_answer refusal = {.refused = 1};
+	const struct script *script;
 
 	if (message_decode((uint32_t)input.question.task, input.bytes, length, &message,
 	                   &refusal.error) != 0) {
 		send_bytes(&refusal, sizeof refusal);
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-		if (is_mode(modes[i].name)) {
-			modes[i].run();
-			return;
-		}
-	}
-	send_message();
+	script = find_script(false);
+	if (script)
+		(void)script->run();
+	else
+		send_message();
 }
 
 /* Before it is ready. */

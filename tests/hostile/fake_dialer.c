@@ -39,7 +39,7 @@ static struct egress_report told_of(const char *name)
 }
 
 /* Without end, and faster than anybody wants to hear of it. */
-static void flood(void)
+SCRIPT(floods)
 {
 	struct egress_report reports = told_of("flood.example");
 
@@ -48,11 +48,12 @@ static void flood(void)
 		reports.lost = i;
 		tell(&reports, sizeof reports, NULL, 0);
 	}
+	return 0;
 }
 
 /* When it is asked for something: a name that would have a terminal do things, one without an end,
  * and numbers that cannot be. */
-static void lie(void)
+SCRIPT(lies)
 {
 	struct egress_report reports = told_of("\033]0;captured\007\n<0>forged\tline");
 	struct pollfd wait = {.fd = CONNECTOR_FD_PROXY, .events = POLLIN};
@@ -76,11 +77,12 @@ static void lie(void)
 	tell(&reports, sizeof reports, NULL, 0);
 	reports = told_of("the-last.example");
 	tell(&reports, sizeof reports, NULL, 0);
+	return 0;
 }
 
 /* What takes an hour to close: whoever closes it last would wait. As tests/hostile/lingering.h,
  * with what the filter leaves. */
-static void send_lingering(void)
+SCRIPT(lingers)
 {
 	static const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
 	static const struct net_address loopback = {
@@ -98,7 +100,7 @@ static void send_lingering(void)
 		_exit(3);
 	(void)fcntl(wait.fd, F_SETFL, fcntl(wait.fd, F_GETFL) & ~O_NONBLOCK);
 	tell(&reports, sizeof reports, &wait.fd, 1);
-	(void)close(wait.fd);
+	return close(wait.fd);
 }
 
 /* As the honest one, so that the front asks. */
@@ -113,36 +115,47 @@ static void pass_rules_on(void)
 	frame_close_fds(&frame);
 }
 
-static void attack(void)
+SCRIPT(tells_a_hundred)
 {
-	static const uint8_t garbage[4096] = {0xff};
 	struct egress_report reports = told_of("x.example");
 
-	if (captured_call(&captured)) {
-		reports = told_of("survived.example");
+	for (unsigned i = 0; i < 100; i++)
 		tell(&reports, sizeof reports, NULL, 0);
-	} else if (captured_is(&captured, "floods")) {
-		flood();
-	} else if (captured_is(&captured, "tells-a-hundred")) {
-		for (unsigned i = 0; i < 100; i++)
-			tell(&reports, sizeof reports, NULL, 0);
-	} else if (captured_is(&captured, "lies")) {
-		lie();
-	} else if (captured_is(&captured, "lingers")) {
-		send_lingering();
-	} else if (captured_is(&captured, "sends-garbage")) {
-		tell(garbage, sizeof garbage, NULL, 0);
-	} else if (captured_is(&captured, "sends-nothing")) {
-		tell(garbage, 0, NULL, 0);
-	} else if (captured_is(&captured, "sends-half")) {
-		tell(&reports, sizeof reports / 2, NULL, 0);
-	} else if (captured_is(&captured, "sends-no-kind")) {
-		reports.kind = 77;
-		tell(&reports, sizeof reports, NULL, 0);
-	} else if (captured_is(&captured, "closes")) {
-		(void)close(CONNECTOR_FD_SUPERVISOR);
-	}
-	/* "never-reads" is this alone */
+	return 0;
+}
+
+SCRIPT(sends_no_kind)
+{
+	struct egress_report reports = told_of("x.example");
+
+	reports.kind = 77;
+	tell(&reports, sizeof reports, NULL, 0);
+	return 0;
+}
+
+static const uint8_t garbage[4096] = {0xff};
+
+SCRIPT_DO(sends_garbage, tell(garbage, sizeof garbage, NULL, 0))
+SCRIPT_DO(sends_nothing, tell(garbage, 0, NULL, 0))
+SCRIPT_DO(sends_half, tell(&(struct egress_report){.kind = EGRESS_REPORT_DENIED,
+                                                   .count = 1,
+                                                   .port = 443,
+                                                   .verdict = 1},
+                           sizeof(struct egress_report) / 2, NULL, 0))
+SCRIPT_RETURN(closes, close(CONNECTOR_FD_SUPERVISOR))
+SCRIPT_RETURN(never_reads, 0)
+
+static void attack(void)
+{
+	const struct script *script = script_find(captured.wish.mode);
+	const struct egress_report survived = told_of("survived.example");
+
+	if (captured_call(&captured))
+		tell(&survived, sizeof survived, NULL, 0);
+	else if (!script)
+		_exit(2);
+	else
+		(void)script->run();
 }
 
 int main(int argc, char **argv)
@@ -150,7 +163,7 @@ int main(int argc, char **argv)
 	struct connector connector = {0};
 
 	captured = captured_find(CONNECTOR_FD_SUPERVISOR);
-	if (!*captured.mode)
+	if (!*captured.wish.mode)
 		return honest_main(argc, argv);
 	connector_main_lock_down(argc);
 	connector_main_need(

@@ -73,76 +73,103 @@ static int put(int fd, const char *name, char type, unsigned mode, const char *l
 	return put_all(fd, block, sizeof block);
 }
 
-static int put_file(int fd, const char *name, unsigned mode)
+#define ROOT                                    \
+	{                                       \
+		"root/", '5', 0755, "", NULL, 0 \
+	}
+#define DIRECTORY(n, m)                \
+	{                              \
+		n, '5', m, "", NULL, 0 \
+	}
+#define REGULAR(n, m)                                          \
+	{                                                      \
+		n, '0', m, "", "hostile", sizeof "hostile" - 1 \
+	}
+#define VICTIM(n) REGULAR(n, 0644)
+#define SYMLINK(n, to)                    \
+	{                                 \
+		n, '2', 0777, to, NULL, 0 \
+	}
+#define HARD_LINK(n, to)                  \
+	{                                 \
+		n, '1', 0644, to, NULL, 0 \
+	}
+#define SPECIAL(n, type)                   \
+	{                                  \
+		n, type, 0666, "", NULL, 0 \
+	}
+#define AFTER REGULAR("root/after", 0644)
+
+/* Archives of a few entries. A request names the archive that it wants. */
+static const struct {
+	const char *name;
+	struct entry {
+		const char *name;
+		char type;
+		unsigned mode;
+		const char *link, *content;
+		unsigned long long size;
+	} entries[5];
+} archives[] = {
+	{"root-link", {SYMLINK("root", "../outside"), VICTIM("root/victim")}},
+	{"climb", {ROOT, VICTIM("root/../../outside/victim")}},
+	{"absolute", {ROOT, VICTIM("/tmp/yett-test-victim")}},
+	{"elsewhere", {ROOT, VICTIM("other/victim")}},
+	{"through-link",
+         {ROOT, SYMLINK("root/a", "../../outside"), VICTIM("root/a/victim"), AFTER}},
+	{"through-link-within",
+         {ROOT, DIRECTORY("root/d/", 0755), SYMLINK("root/a", "d"), VICTIM("root/a/victim"),
+          AFTER}},
+	{"over-link", {ROOT, SYMLINK("root/a", "../../outside/victim"), VICTIM("root/a")}},
+	{"directory-over-link",
+         {ROOT, SYMLINK("root/a", "../../outside"), DIRECTORY("root/a/", 0777),
+          VICTIM("root/a/victim")}},
+	{"hard-link", {ROOT, HARD_LINK("root/a", "root/../../outside/victim")}},
+	{"hard-link-absolute", {ROOT, HARD_LINK("root/a", "/etc/passwd")}},
+	{"hard-link-through-link",
+         {ROOT, SYMLINK("root/d", "../../outside"), HARD_LINK("root/a", "root/d/victim"), AFTER}},
+	{"set-id", {ROOT, REGULAR("root/set-id", 06755), DIRECTORY("root/d/", 02755)}},
+	{"device",
+         {ROOT, SPECIAL("root/null", '3'), SPECIAL("root/disk", '4'), SPECIAL("root/fifo", '6'),
+          AFTER}},
+	{"twice", {ROOT, ROOT}},
+	{"cut", {ROOT, {"root/a", '0', 0644, "", "half", 4000}}},
+};
+
+static int put_entry(int fd, const struct entry *entry)
 {
-	return put(fd, name, '0', mode, "", "hostile", strlen("hostile"));
+	return put(fd, entry->name, entry->type, entry->mode, entry->link, entry->content,
+	           entry->size);
 }
 
-static int put_root(int fd)
+static void put_archive(int fd, const char *which)
 {
-	return put(fd, "root/", '5', 0755, "", NULL, 0);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(archives); i++) {
+		const struct entry *entries = archives[i].entries;
 
-static int put_link(int fd, const char *name, const char *target)
-{
-	return put(fd, name, '2', 0777, target, NULL, 0);
+		if (strcmp(archives[i].name, which) != 0)
+			continue;
+		for (size_t at = 0; at < ARRAY_SIZE(archives[i].entries) && entries[at].name; at++)
+			if (put_entry(fd, &entries[at]) < 0)
+				return;
+	}
 }
 
 static int write_archive(int fd, const char *which)
 {
+	static const struct entry root = ROOT;
 	static const char end[1024];
 	char name[32], zeros[512] = "", lines[4096];
 
-	if (strcmp(which, "root-link") == 0) {
-		(void)(put_link(fd, "root", "../outside") || put_file(fd, "root/victim", 0644));
-	} else if (strcmp(which, "climb") == 0) {
-		(void)(put_root(fd) || put_file(fd, "root/../../outside/victim", 0644));
-	} else if (strcmp(which, "absolute") == 0) {
-		(void)(put_root(fd) || put_file(fd, "/tmp/yett-test-victim", 0644));
-	} else if (strcmp(which, "elsewhere") == 0) {
-		(void)(put_root(fd) || put_file(fd, "other/victim", 0644));
-	} else if (strcmp(which, "through-link") == 0) {
-		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside") ||
-		       put_file(fd, "root/a/victim", 0644) || put_file(fd, "root/after", 0644));
-	} else if (strcmp(which, "through-link-within") == 0) {
-		(void)(put_root(fd) || put(fd, "root/d/", '5', 0755, "", NULL, 0) ||
-		       put_link(fd, "root/a", "d") || put_file(fd, "root/a/victim", 0644) ||
-		       put_file(fd, "root/after", 0644));
-	} else if (strcmp(which, "over-link") == 0) {
-		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside/victim") ||
-		       put_file(fd, "root/a", 0644));
-	} else if (strcmp(which, "directory-over-link") == 0) {
-		(void)(put_root(fd) || put_link(fd, "root/a", "../../outside") ||
-		       put(fd, "root/a/", '5', 0777, "", NULL, 0) ||
-		       put_file(fd, "root/a/victim", 0644));
-	} else if (strcmp(which, "hard-link") == 0) {
-		(void)(put_root(fd) ||
-		       put(fd, "root/a", '1', 0644, "root/../../outside/victim", NULL, 0));
-	} else if (strcmp(which, "hard-link-absolute") == 0) {
-		(void)(put_root(fd) || put(fd, "root/a", '1', 0644, "/etc/passwd", NULL, 0));
-	} else if (strcmp(which, "hard-link-through-link") == 0) {
-		(void)(put_root(fd) || put_link(fd, "root/d", "../../outside") ||
-		       put(fd, "root/a", '1', 0644, "root/d/victim", NULL, 0) ||
-		       put_file(fd, "root/after", 0644));
-	} else if (strcmp(which, "set-id") == 0) {
-		(void)(put_root(fd) || put_file(fd, "root/set-id", 06755) ||
-		       put(fd, "root/d/", '5', 02755, "", NULL, 0));
-	} else if (strcmp(which, "device") == 0) {
-		(void)(put_root(fd) || put(fd, "root/null", '3', 0666, "", NULL, 0) ||
-		       put(fd, "root/disk", '4', 0666, "", NULL, 0) ||
-		       put(fd, "root/fifo", '6', 0666, "", NULL, 0) ||
-		       put_file(fd, "root/after", 0644));
-	} else if (strcmp(which, "twice") == 0) {
-		(void)(put_root(fd) || put_root(fd));
-	} else if (strcmp(which, "garbage") == 0) {
-		(void)put_all(fd, memset(zeros, 'x', sizeof zeros), sizeof zeros);
-	} else if (strcmp(which, "cut") == 0) {
-		(void)(put_root(fd) || put(fd, "root/a", '0', 0644, "", "half", 4000));
+	put_archive(fd, which);
+	if (strcmp(which, "cut") == 0)
 		return 0;
+	if (strcmp(which, "garbage") == 0) {
+		(void)put_all(fd, memset(zeros, 'x', sizeof zeros), sizeof zeros);
 	} else if (strcmp(which, "endless-entries") == 0) {
-		(void)put_root(fd);
+		(void)put_entry(fd, &root);
 		for (unsigned i = 0; snprintf(name, sizeof name, "root/%u", i) > 0 &&
-		                     put_file(fd, name, 0644) == 0;)
+		                     put_entry(fd, &(struct entry)VICTIM(name)) == 0;)
 			i++;
 	} else if (strcmp(which, "endless-holes") == 0) {
 		/* a sparse file of GNU's format 1.0, whose map claims to have a thousand million

@@ -95,7 +95,7 @@ static int ask_and_hear(const char *name, const char *address, unsigned port)
 
 /* What is not allowed, by whatever form. The last is allowed, and so shows that the others could
  * have been. */
-static void ask_for_what_is_denied(void)
+SCRIPT(asks_for_what_is_denied)
 {
 	static const char *const names[] = {"other.example",    "hostile-x.example",
 	                                    "localhost",        "host.example",
@@ -120,7 +120,7 @@ static void ask_for_what_is_denied(void)
 }
 
 /* As many as the dialer takes; it waits while its answers are not read. */
-static void ask_for_much(void)
+SCRIPT(asks_for_much)
 {
 	unsigned given = 0, refused = 0;
 
@@ -133,7 +133,7 @@ static void ask_for_much(void)
 }
 
 /* Connections beyond what there may be: all are kept. */
-static void hold_much(void)
+SCRIPT(holds_much)
 {
 	unsigned given = 0;
 
@@ -143,7 +143,7 @@ static void hold_much(void)
 }
 
 /* Names that no rule allows, each another one, which is told of. */
-static void tell_much(void)
+SCRIPT(tells_much)
 {
 	for (unsigned i = 0; i < FLOOD; i++) {
 		struct egress_ask ask = {.kind = EGRESS_ASK_UNKNOWN, .id = i};
@@ -155,38 +155,60 @@ static void tell_much(void)
 	       ask_and_hear("good.example", "", 8080) >= 0 ? "given" : "refused");
 }
 
-/* What is no packet: the dialer ends, and is started again once, with a front that does the same.
- */
-static void confuse(void)
+static void send_packet(const void *bytes, size_t size, const int *fds, size_t count)
 {
-	static const uint8_t garbage[sizeof(struct egress_ask) + 1] = {0xff, 0xff};
-	struct egress_ask ask = ask_of(1, "", "151.101.1.10", 80);
-	int fd = PROXY_FD_TCP4;
+	(void)!frame_send(PROXY_FD_CONNECTOR, bytes, size, fds, count, 0);
+}
 
-	if (captured_is(&captured, "sends-garbage"))
-		(void)!frame_send(PROXY_FD_CONNECTOR, garbage, sizeof garbage, NULL, 0, 0);
-	else if (captured_is(&captured, "sends-nothing"))
-		(void)!frame_send(PROXY_FD_CONNECTOR, garbage, 0, NULL, 0, 0);
-	else if (captured_is(&captured, "sends-descriptor"))
-		(void)!frame_send(PROXY_FD_CONNECTOR, &ask, sizeof ask, &fd, 1, 0);
-	else if (captured_is(&captured, "sends-port-0"))
-		ask.port = 0;
-	else if (captured_is(&captured, "sends-no-name"))
-		memset(ask.name, 'a', sizeof ask.name);
-	else if (captured_is(&captured, "sends-twice")) /* a name that is still looked up then */
-		ask = ask_of(1, "good.example", "", 8080);
-	else if (captured_is(&captured, "sends-other-case"))
-		ask = ask_of(1, "GOOD.example", "", 8080);
-	(void)!frame_send(PROXY_FD_CONNECTOR, &ask, sizeof ask, NULL, 0, 0);
-	if (captured_is(&captured, "sends-twice"))
-		(void)!frame_send(PROXY_FD_CONNECTOR, &ask, sizeof ask, NULL, 0, 0);
+/* Sends this request, after an invalid packet or instead of one. The connector ends, and is started
+ * once more, with a proxy that does the same. */
+_Noreturn static void confuse(struct egress_ask ask)
+{
+	send_packet(&ask, sizeof ask, NULL, 0);
 	while (hear() != 0)
 		;
 	report("the dialer goes on\n");
 }
 
+static struct egress_ask plain_ask(void)
+{
+	return ask_of(1, "", "151.101.1.10", 80);
+}
+
+static const uint8_t garbage[sizeof(struct egress_ask) + 1] = {0xff, 0xff};
+
+SCRIPT_DO(sends_garbage, send_packet(garbage, sizeof garbage, NULL, 0), confuse(plain_ask()))
+SCRIPT_DO(sends_nothing, send_packet(garbage, 0, NULL, 0), confuse(plain_ask()))
+SCRIPT_DO(sends_port_0, confuse(ask_of(1, "", "151.101.1.10", 0)))
+SCRIPT_DO(sends_other_case, confuse(ask_of(1, "GOOD.example", "", 8080)))
+
+SCRIPT(sends_descriptor)
+{
+	const struct egress_ask ask = plain_ask();
+
+	send_packet(&ask, sizeof ask, (const int[]){PROXY_FD_TCP4}, 1);
+	confuse(ask);
+}
+
+SCRIPT(sends_no_name)
+{
+	struct egress_ask ask = plain_ask();
+
+	memset(ask.name, 'a', sizeof ask.name);
+	confuse(ask);
+}
+
+/* The name is still looked up when the second request comes. */
+SCRIPT(sends_twice)
+{
+	const struct egress_ask ask = ask_of(1, "good.example", "", 8080);
+
+	send_packet(&ask, sizeof ask, NULL, 0);
+	confuse(ask);
+}
+
 /* Never reads what it is answered. */
-static void hoard(void)
+SCRIPT(hoards)
 {
 	for (uint32_t id = 1;; id++) {
 		struct egress_ask ask = ask_of(id, "good.example", "", 8080);
@@ -207,7 +229,7 @@ static ssize_t connect_by_sending(int fd, const struct sockaddr_in *to)
  * its peer, or has given that up (alone), is connected anew by sending (MSG_FASTOPEN, tcp(7)) to
  * the host itself.
  */
-static void connect_anew(void)
+_Noreturn static void connect_anew(bool alone)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET,
 	                         .sin_port = htons((uint16_t)captured.number),
@@ -219,7 +241,7 @@ static void connect_anew(void)
 	if (fd < 0)
 		report("refused\n");
 	set_blocking(fd);
-	if (captured_is(&captured, "connects-anew-alone")) {
+	if (alone) {
 		(void)setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", sizeof "lo");
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
 	}
@@ -233,30 +255,21 @@ static void connect_anew(void)
 	report("%d, %d, heard '%s'\n", first, second, text);
 }
 
+SCRIPT_DO(connects_anew, connect_anew(false))
+SCRIPT_DO(connects_anew_alone, connect_anew(true))
+
 int main(int argc, char **argv)
 {
 	static struct proxy proxy;
+	const struct script *script;
 
 	captured = captured_find(PROXY_FD_CONNECTOR);
-	if (!*captured.mode)
+	if (!*captured.wish.mode)
 		return honest_main(argc, argv);
 	proxy_lock_down(argc, argv, &proxy);
 	await_rules(&proxy);
 	if (captured_call(&captured))
 		report("survived\n");
-	if (captured_is(&captured, "asks-for-what-is-denied"))
-		ask_for_what_is_denied();
-	if (captured_is(&captured, "asks-for-much"))
-		ask_for_much();
-	if (captured_is(&captured, "holds-much"))
-		hold_much();
-	if (captured_is(&captured, "tells-much"))
-		tell_much();
-	if (captured_is(&captured, "sends-"))
-		confuse();
-	if (captured_is(&captured, "hoards"))
-		hoard();
-	if (captured_is(&captured, "connects-anew"))
-		connect_anew();
-	_exit(2);
+	script = script_find(captured.wish.mode);
+	_exit(script ? script->run() : 2);
 }

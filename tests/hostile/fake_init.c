@@ -14,6 +14,7 @@
 #include "protocol/envelope.h"
 #include "protocol/frame_message.h"
 #include "tests/hostile/lingering.h"
+#include "tests/support/scripted.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -57,7 +58,7 @@ static void report(int error, const char *step)
 	report_as(error, step, "");
 }
 
-static void stay(void)
+_Noreturn static void stay(void)
 {
 	for (;;)
 		(void)pause();
@@ -92,7 +93,7 @@ static int say(enum message_kind kind, uint64_t number)
 	return frame_send_message(CHANNEL, &message, number, NULL, 0, 0);
 }
 
-static void say_bytes(const void *bytes, size_t length)
+_Noreturn static void say_bytes(const void *bytes, size_t length)
 {
 	if (send(CHANNEL, bytes, length, MSG_NOSIGNAL) < 0)
 		_exit(2);
@@ -101,26 +102,12 @@ static void say_bytes(const void *bytes, size_t length)
 
 /* --- before it is ready --- */
 
-static void exit_early(void)
-{
-	_exit(7);
-}
-static void killed_early(void)
-{
-	report(EIO, "made-up-step"), stay();
-}
-static void closes_control(void)
-{
-	(void)close(CONTROL), stay();
-}
+SCRIPT_DO(exit_early, _exit(7))
+SCRIPT_DO(killed_early, report(EIO, "made-up-step"), stay())
+SCRIPT_DO(closes_control, (void)close(CONTROL), stay())
+SCRIPT_DO(report_garbage, (void)send(CONTROL, "x", 1, MSG_NOSIGNAL), stay())
 
-static void report_garbage(void)
-{
-	(void)send(CONTROL, "x", 1, MSG_NOSIGNAL);
-	stay();
-}
-
-static void report_large(void)
+SCRIPT(report_large)
 {
 	static char large[100000];
 
@@ -129,7 +116,7 @@ static void report_large(void)
 	stay();
 }
 
-static void report_without_nul(void)
+SCRIPT(report_without_nul)
 {
 	struct init_report report = {.kind = INIT_ORDER_SANDBOX, .error = 99999};
 
@@ -138,15 +125,12 @@ static void report_without_nul(void)
 	stay();
 }
 
-static void report_control_characters(void)
-{
-	report(EIO, "\033[2Jstep\n<0>forged line"), stay();
-}
+SCRIPT_DO(report_control_characters, report(EIO, "\033[2Jstep\n<0>forged line"), stay())
 
 /* --- when a command is asked for --- */
 
 /* As init does: the end of the channel is the end of the sandbox. */
-static void stay_for_client(void)
+_Noreturn static void stay_for_client(void)
 {
 	struct pollfd wait = {.fd = CHANNEL};
 
@@ -154,24 +138,19 @@ static void stay_for_client(void)
 	_exit(0);
 }
 
-static void exits_at_exec(void)
+_Noreturn static void finish_command(void)
 {
-	serve(), _exit(0);
-}
-static void closes_channel(void)
-{
-	serve(), (void)close(CHANNEL), stay();
-}
-static void garbage(void)
-{
-	serve(), say_bytes("garbage, and not even the magic", 31);
-}
-static void empty_packet(void)
-{
-	serve(), say_bytes("", 0);
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay_for_client();
 }
 
-static void oversized(void)
+SCRIPT_DO(exits_at_exec, serve(), _exit(0))
+SCRIPT_DO(closes_channel, serve(), (void)close(CHANNEL), stay())
+SCRIPT_DO(garbage, serve(), say_bytes("garbage, and not even the magic", 31))
+SCRIPT_DO(empty_packet, serve(), say_bytes("", 0))
+
+SCRIPT(oversized)
 {
 	static uint8_t large[MESSAGE_PACKET_MAX + 1000] = "YETT\1";
 
@@ -179,7 +158,7 @@ static void oversized(void)
 	say_bytes(large, sizeof large);
 }
 
-static void bad_body(void)
+SCRIPT(bad_body)
 {
 	uint8_t packet[ENVELOPE_HEADER_SIZE + 4] = {0};
 	struct envelope envelope = {.kind = MESSAGE_STARTED, .body_length = 4};
@@ -191,24 +170,12 @@ static void bad_body(void)
 	say_bytes(packet, sizeof packet);
 }
 
-static void unknown_sequence(void)
-{
-	serve(), (void)say(MESSAGE_STARTED, sequence + 1000), stay();
-}
-static void zero_sequence(void)
-{
-	serve(), (void)say(MESSAGE_STARTED, 0), stay();
-}
-static void exited_first(void)
-{
-	serve(), (void)say(MESSAGE_EXITED, sequence), stay();
-}
-static void wrong_kind(void)
-{
-	serve(), (void)say(MESSAGE_ENDED, sequence), stay();
-}
+SCRIPT_DO(unknown_sequence, serve(), (void)say(MESSAGE_STARTED, sequence + 1000), stay())
+SCRIPT_DO(zero_sequence, serve(), (void)say(MESSAGE_STARTED, 0), stay())
+SCRIPT_DO(exited_first, serve(), (void)say(MESSAGE_EXITED, sequence), stay())
+SCRIPT_DO(wrong_kind, serve(), (void)say(MESSAGE_ENDED, sequence), stay())
 
-static void signal_to_client(void)
+SCRIPT(signal_to_client)
 {
 	serve();
 	message.kind = MESSAGE_SIGNAL;
@@ -217,7 +184,7 @@ static void signal_to_client(void)
 	stay();
 }
 
-static void descriptors(void)
+SCRIPT(descriptors)
 {
 	int fds[100];
 
@@ -230,7 +197,7 @@ static void descriptors(void)
 	stay();
 }
 
-static void lingers_on_control(void)
+SCRIPT(lingers_on_control)
 {
 	struct init_event event = {.kind = EVENT_STARTED};
 	int fd;
@@ -243,7 +210,7 @@ static void lingers_on_control(void)
 	stay();
 }
 
-static void lingers_on_channel(void)
+SCRIPT(lingers_on_channel)
 {
 	int fd;
 
@@ -257,7 +224,7 @@ static void lingers_on_channel(void)
 	stay();
 }
 
-static void endless_started(void)
+SCRIPT(endless_started)
 {
 	serve();
 	while (say(MESSAGE_STARTED, sequence) == 0)
@@ -266,7 +233,7 @@ static void endless_started(void)
 }
 
 /* All that is said about a command that is over is passed over, as long as it is not too much. */
-static void endless_exited(void)
+SCRIPT(endless_exited)
 {
 	serve();
 	(void)say(MESSAGE_STARTED, sequence);
@@ -290,28 +257,13 @@ static int open_master(void)
 	return open("/dev/ptmx", O_RDWR | O_NOCTTY);
 }
 
-static void terminal_none(void)
-{
-	serve(), start_with(NULL, 0), stay();
-}
-static void terminal_null(void)
-{
-	serve(), start_with((int[]){0}, 1), stay();
-}
-static void terminal_group(void)
-{
-	serve(), start_with((int[]){INIT_FD_CGROUP}, 1), stay();
-}
-static void terminal_handle(void)
-{
-	serve(), start_with((int[]){open("/dev/ptmx", O_PATH)}, 1), stay();
-}
-static void terminal_channel(void)
-{
-	serve(), start_with((int[]){CHANNEL}, 1), stay();
-}
+SCRIPT_DO(terminal_none, serve(), start_with(NULL, 0), stay())
+SCRIPT_DO(terminal_null, serve(), start_with((int[]){0}, 1), stay())
+SCRIPT_DO(terminal_group, serve(), start_with((int[]){INIT_FD_CGROUP}, 1), stay())
+SCRIPT_DO(terminal_handle, serve(), start_with((int[]){open("/dev/ptmx", O_PATH)}, 1), stay())
+SCRIPT_DO(terminal_channel, serve(), start_with((int[]){CHANNEL}, 1), stay())
 
-static void terminal_slave(void)
+SCRIPT(terminal_slave)
 {
 	int master = open_master(), zero = 0;
 
@@ -321,15 +273,10 @@ static void terminal_slave(void)
 	stay();
 }
 
-static void terminal_twice(void)
-{
-	serve();
-	start_with((int[]){open_master(), open_master()}, 2);
-	stay();
-}
+SCRIPT_DO(terminal_twice, serve(), start_with((int[]){open_master(), open_master()}, 2), stay())
 
 /* What is right, so that the others are seen to be refused for what they are. */
-static void terminal_right(void)
+SCRIPT(terminal_right)
 {
 	int master = open_master();
 
@@ -351,16 +298,10 @@ static void block_signals(void)
 }
 
 /* Everybody else has gone, and it does not go. */
-static void stays(void)
-{
-	block_signals();
-	serve();
-	(void)say(MESSAGE_STARTED, sequence);
-	(void)say(MESSAGE_EXITED, sequence);
-	stay();
-}
+SCRIPT_DO(stays, block_signals(), serve(), (void)say(MESSAGE_STARTED, sequence),
+          (void)say(MESSAGE_EXITED, sequence), stay())
 
-static void leaves_children(void)
+SCRIPT(leaves_children)
 {
 	block_signals();
 	serve();
@@ -383,7 +324,7 @@ static void write_in(int directory, const char *file, const char *text)
 }
 
 /* Groups within groups, which init has no use for, with processes in them. */
-static void nested_groups(void)
+SCRIPT(nested_groups)
 {
 	int at = dup(INIT_FD_CGROUP);
 	char pid[16];
@@ -406,12 +347,10 @@ static void nested_groups(void)
 		(void)snprintf(pid, sizeof pid, "%d", child);
 		write_in(at, "cgroup.procs", pid);
 	}
-	(void)say(MESSAGE_STARTED, sequence);
-	(void)say(MESSAGE_EXITED, sequence);
-	stay_for_client();
+	finish_command();
 }
 
-static void frozen(void)
+SCRIPT(frozen)
 {
 	int group;
 	pid_t child;
@@ -427,12 +366,10 @@ static void frozen(void)
 	(void)snprintf(pid, sizeof pid, "%d", child);
 	write_in(group, "cgroup.procs", pid);
 	write_in(group, "cgroup.freeze", "1");
-	(void)say(MESSAGE_STARTED, sequence);
-	(void)say(MESSAGE_EXITED, sequence);
-	stay_for_client();
+	finish_command();
 }
 
-static void threaded(void)
+SCRIPT(threaded)
 {
 	int group;
 
@@ -440,12 +377,10 @@ static void threaded(void)
 	(void)mkdirat(INIT_FD_CGROUP, "threads", 0755);
 	group = openat(INIT_FD_CGROUP, "threads", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	write_in(group, "cgroup.type", "threaded");
-	(void)say(MESSAGE_STARTED, sequence);
-	(void)say(MESSAGE_EXITED, sequence);
-	stay_for_client();
+	finish_command();
 }
 
-static void many_groups(void)
+SCRIPT(many_groups)
 {
 	char name[16];
 
@@ -455,13 +390,11 @@ static void many_groups(void)
 		if (mkdirat(INIT_FD_CGROUP, name, 0755) < 0)
 			break;
 	}
-	(void)say(MESSAGE_STARTED, sequence);
-	(void)say(MESSAGE_EXITED, sequence);
-	stay_for_client();
+	finish_command();
 }
 
 /* Reads no word of its supervisor's, and tells it as much as it takes. */
-static void floods_control(void)
+SCRIPT(floods_control)
 {
 	report(0, "");
 	for (;;) {
@@ -472,6 +405,7 @@ static void floods_control(void)
 		if (poll(&wait, 1, -1) < 0 || (wait.revents & POLLHUP))
 			_exit(0);
 	}
+	return 0;
 }
 
 /* Until somebody follows. */
@@ -490,7 +424,7 @@ static void tell(struct init_event event)
 	(void)send(CONTROL, &event, sizeof event, MSG_NOSIGNAL);
 }
 
-static void tells_lies(void)
+SCRIPT(tells_lies)
 {
 	static char large[100000];
 	const struct init_event right = {.kind = EVENT_STARTED, .command = 7, .pid = 8};
@@ -514,7 +448,7 @@ static void tells_lies(void)
 	stay();
 }
 
-static void tells_of_too_much(void)
+SCRIPT(tells_of_too_much)
 {
 	static const struct init_totals rows[] = {
 		{.successes = UINT64_MAX, .failures = 2},
@@ -531,15 +465,16 @@ static void tells_of_too_much(void)
 	stay();
 }
 
-static void tells_without_end(void)
+SCRIPT(tells_without_end)
 {
 	await_follower();
 	for (;;)
 		tell((struct init_event){.kind = EVENT_STARTED, .command = 1, .pid = 2});
+	return 0;
 }
 
 /* A packet without a byte looks like the end of the socket. */
-static void tells_nothing_at_all(void)
+SCRIPT(tells_nothing_at_all)
 {
 	await_follower();
 	for (;;)
@@ -547,12 +482,7 @@ static void tells_nothing_at_all(void)
 			_exit(0);
 }
 
-static void ends_control_when_followed(void)
-{
-	await_follower();
-	(void)shutdown(CONTROL, SHUT_RDWR);
-	stay();
-}
+SCRIPT_DO(ends_control_when_followed, await_follower(), (void)shutdown(CONTROL, SHUT_RDWR), stay())
 
 /* --- in the place of all that it builds --- */
 
@@ -614,7 +544,7 @@ static int count_processes(void)
  * all that init has: its capabilities and its descriptors. Their surroundings stand in a file of
  * the third.
  */
-static void attacks(void)
+SCRIPT(attacks)
 {
 	char environment[4096], *variables[32] = {0};
 	int count = count_processes(), fd, status;
@@ -644,9 +574,7 @@ static void attacks(void)
 	}
 	(void)waitpid(child, &status, 0);
 	frame_close_fds(&frame);
-	(void)say(MESSAGE_STARTED, sequence);
-	(void)say(MESSAGE_EXITED, sequence);
-	stay_for_client();
+	finish_command();
 }
 
 #define CALL(name)                \
@@ -703,7 +631,7 @@ static int let_through_by_listener(void)
 
 /* Tells what the kernel says to calls that building does not take, with arguments that none can do
  * anything with; and how they are let through. */
-static void calls(void)
+SCRIPT(calls)
 {
 	int status = 0, fd;
 	pid_t child;
@@ -726,9 +654,7 @@ static void calls(void)
 	(void)dprintf(fd, "let-through %s\n",
 	              WEXITSTATUS(status) ? strerrorname_np(WEXITSTATUS(status)) : "works");
 	frame_close_fds(&frame);
-	(void)say(MESSAGE_STARTED, sequence);
-	(void)say(MESSAGE_EXITED, sequence);
-	stay_for_client();
+	finish_command();
 }
 
 /* --- lies in the place of the report --- */
@@ -740,36 +666,15 @@ static void report_with(const int *fds, size_t count, uint32_t kind)
 	(void)!frame_send(CONTROL, &report, sizeof report, fds, count, 0);
 }
 
-static void reports_nothing(void)
-{
-	stay();
-}
-static void reports_empty(void)
-{
-	(void)send(CONTROL, "", 0, MSG_NOSIGNAL), stay();
-}
-static void reports_other_order(void)
-{
-	report_with(NULL, 0, INIT_ORDER_READY), stay();
-}
-static void reports_unknown_order(void)
-{
-	report_with(NULL, 0, 99), stay();
-}
+SCRIPT_DO(reports_nothing, stay())
+SCRIPT_DO(reports_empty, (void)send(CONTROL, "", 0, MSG_NOSIGNAL), stay())
+SCRIPT_DO(reports_other_order, report_with(NULL, 0, INIT_ORDER_READY), stay())
+SCRIPT_DO(reports_unknown_order, report_with(NULL, 0, 99), stay())
+SCRIPT_DO(reports_twice, report(0, ""), exited_first())
+SCRIPT_DO(reports_with_a_socket, report_with((int[]){CHANNEL}, 1, INIT_ORDER_SANDBOX),
+          exited_first())
 
-static void reports_twice(void)
-{
-	report(0, "");
-	exited_first();
-}
-
-static void reports_with_a_socket(void)
-{
-	report_with((int[]){CHANNEL}, 1, INIT_ORDER_SANDBOX);
-	exited_first();
-}
-
-static void reports_with_a_lingering_one(void)
+SCRIPT(reports_with_a_lingering_one)
 {
 	int fd = make_lingering();
 
@@ -778,7 +683,7 @@ static void reports_with_a_lingering_one(void)
 	stay();
 }
 
-static void reports_with_lingering_ones(void)
+SCRIPT(reports_with_lingering_ones)
 {
 	int fd = make_lingering();
 
@@ -789,122 +694,25 @@ static void reports_with_lingering_ones(void)
 
 /* --- in the place of its label --- */
 
-static void run_as(const char *label)
+_Noreturn static void run_as(const char *label)
 {
 	serve_as(label);
-	(void)say(MESSAGE_STARTED, sequence);
-	(void)say(MESSAGE_EXITED, sequence);
-	stay_for_client();
+	finish_command();
 }
 
-static void label_none(void)
-{
-	run_as("");
-}
-static void label_right(void)
-{
-	run_as("yett-sandbox (enforce)");
-}
-static void label_complaining(void)
-{
-	run_as("yett-sandbox (complain)");
-}
-static void label_of_another(void)
-{
-	run_as("yett-sandbox-strict (enforce)");
-}
-static void label_cut_off(void)
-{
-	run_as("yett-sandbox (enforce");
-}
-static void label_right_type(void)
-{
-	run_as("system_u:system_r:yett_init_t:s0:c1,c2");
-}
-static void label_other_type(void)
-{
-	run_as("system_u:system_r:yett_init_t_other:s0");
-}
-static void label_other_user(void)
-{
-	run_as("unconfined_u:unconfined_r:yett_init_t:s0");
-}
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-} modes[] = {
-#define MODE(function)              \
-	{                           \
-#function, function \
-	}
-	MODE(exit_early),
-	MODE(killed_early),
-	MODE(closes_control),
-	MODE(report_garbage),
-	MODE(report_large),
-	MODE(report_without_nul),
-	MODE(report_control_characters),
-	MODE(exits_at_exec),
-	MODE(closes_channel),
-	MODE(garbage),
-	MODE(empty_packet),
-	MODE(oversized),
-	MODE(bad_body),
-	MODE(unknown_sequence),
-	MODE(zero_sequence),
-	MODE(exited_first),
-	MODE(wrong_kind),
-	MODE(signal_to_client),
-	MODE(descriptors),
-	MODE(endless_started),
-	MODE(endless_exited),
-	MODE(stays),
-	MODE(leaves_children),
-	MODE(nested_groups),
-	MODE(frozen),
-	MODE(threaded),
-	MODE(many_groups),
-	MODE(terminal_none),
-	MODE(terminal_null),
-	MODE(terminal_group),
-	MODE(terminal_handle),
-	MODE(terminal_channel),
-	MODE(terminal_slave),
-	MODE(terminal_twice),
-	MODE(terminal_right),
-	MODE(lingers_on_control),
-	MODE(lingers_on_channel),
-	MODE(floods_control),
-	MODE(tells_lies),
-	MODE(tells_of_too_much),
-	MODE(tells_without_end),
-	MODE(tells_nothing_at_all),
-	MODE(ends_control_when_followed),
-	MODE(attacks),
-	MODE(calls),
-	MODE(reports_nothing),
-	MODE(reports_empty),
-	MODE(reports_other_order),
-	MODE(reports_unknown_order),
-	MODE(reports_twice),
-	MODE(reports_with_a_socket),
-	MODE(reports_with_a_lingering_one),
-	MODE(reports_with_lingering_ones),
-	MODE(label_none),
-	MODE(label_right),
-	MODE(label_complaining),
-	MODE(label_of_another),
-	MODE(label_cut_off),
-	MODE(label_right_type),
-	MODE(label_other_type),
-	MODE(label_other_user),
-};
-
+SCRIPT_DO(label_none, run_as(""))
+SCRIPT_DO(label_right, run_as("yett-sandbox (enforce)"))
+SCRIPT_DO(label_complaining, run_as("yett-sandbox (complain)"))
+SCRIPT_DO(label_of_another, run_as("yett-sandbox-strict (enforce)"))
+SCRIPT_DO(label_cut_off, run_as("yett-sandbox (enforce"))
+SCRIPT_DO(label_right_type, run_as("system_u:system_r:yett_init_t:s0:c1,c2"))
+SCRIPT_DO(label_other_type, run_as("system_u:system_r:yett_init_t_other:s0"))
+SCRIPT_DO(label_other_user, run_as("unconfined_u:unconfined_r:yett_init_t:s0"))
 int main(void)
 {
 	const char prefix[] = "YETT_TEST_INIT=";
 	struct init_order order = {0};
+	const struct script *script;
 	const char *at;
 	int trees_socket = -1, devpts;
 	ssize_t n = 1;
@@ -935,8 +743,6 @@ int main(void)
 		_exit(5);
 	(void)close(devpts);
 	at = memmem(plan, (size_t)n, prefix, sizeof prefix - 1);
-	for (size_t i = 0; at && i < ARRAY_SIZE(modes); i++)
-		if (strcmp(at + sizeof prefix - 1, modes[i].name) == 0)
-			modes[i].run();
-	return 2;
+	script = at ? script_find(at + sizeof prefix - 1) : NULL;
+	return script ? script->run() : 2;
 }
