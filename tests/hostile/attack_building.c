@@ -119,12 +119,11 @@ static int share_clear(long attribute)
 	return clear(AT_FDCWD, getenv("ATTACK_RO"), (uint64_t)attribute);
 }
 
-static int share_device(long unused)
+static int share_device(void)
 {
 	char byte;
 	int fd, r = clear(AT_FDCWD, getenv("ATTACK_DIR"), MOUNT_ATTR_NODEV);
 
-	(void)unused;
 	fd = open(shared("device"), O_RDONLY | O_CLOEXEC);
 	return fd >= 0 && read(fd, &byte, 1) == 1 ? 0 : r < 0 ? r : -errno;
 }
@@ -174,17 +173,15 @@ static int read_anyway(long who)
 }
 
 /* What root alone may read, in the host's /etc. */
-static int etc_as_root(long unused)
+static int etc_as_root(void)
 {
 	int r = become(ids[ROOT]);
 
-	(void)unused;
 	return r < 0 ? r : result_of(open(given("ATTACK_ETC"), O_RDONLY | O_CLOEXEC));
 }
 
-static int etc_anyway(long unused)
+static int etc_anyway(void)
 {
-	(void)unused;
 	return result_of(open(given("ATTACK_ETC"), O_RDONLY | O_CLOEXEC));
 }
 
@@ -192,30 +189,27 @@ static int etc_anyway(long unused)
 
 static const char upwards[] = "../../../../../../../../../../../..";
 
-static int group_upwards(long unused)
+static int group_upwards(void)
 {
 	char path[4096];
 
-	(void)unused;
 	(void)snprintf(path, sizeof path, "%s%s", upwards, outside("secret"));
 	return result_of(openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC));
 }
 
-static int group_host_process(long unused)
+static int group_host_process(void)
 {
 	char path[4096];
 
-	(void)unused;
 	(void)snprintf(path, sizeof path, "%s/proc/%s/status", upwards, given("ATTACK_VICTIM"));
 	return result_of(openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC));
 }
 
 /* The group that is above, by whatever way. */
-static int group_above(long unused)
+static int group_above(void)
 {
 	struct stat here, above;
 
-	(void)unused;
 	if (fstat(INIT_FD_CGROUP, &here) < 0 || fstatat(INIT_FD_CGROUP, "..", &above, 0) < 0)
 		return -errno;
 	return here.st_ino == above.st_ino && here.st_dev == above.st_dev ? -EXDEV : 0;
@@ -228,16 +222,15 @@ static int write_at(int directory, const char *file, const char *text)
 	return fd < 0 ? -errno : result_of(write(fd, text, strlen(text)));
 }
 
-static int group_leave(long unused)
+static int group_leave(void)
 {
-	int r = group_above(unused);
+	int r = group_above();
 
 	return r < 0 ? r : write_at(INIT_FD_CGROUP, "../cgroup.procs", "0");
 }
 
-static int group_limit(long unused)
+static int group_limit(void)
 {
-	(void)unused;
 	return write_at(INIT_FD_CGROUP, "cgroup.max.depth", "max");
 }
 
@@ -282,36 +275,33 @@ static int peer(long what)
 
 /* ETXTBSY: that it runs is all that keeps it from being changed. The kernel asks for permission
  * before that: open(2). */
-static int own_program(long unused)
+static int own_program(void)
 {
 	int fd = open("/proc/self/exe", O_RDWR | O_CLOEXEC);
 
-	(void)unused;
 	if (fd < 0 && errno != ETXTBSY)
 		fd = open("/proc/1/exe", O_RDWR | O_CLOEXEC);
 	return fd < 0 && errno == ETXTBSY ? 0 : result_of(fd);
 }
 
 /* A key of root's, in the session that the helper was started in. */
-static int session_key(long unused)
+static int session_key(void)
 {
 	char text[16];
 	long key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user",
 	                   getenv("ATTACK_KEY"), 0);
 
-	(void)unused;
 	return key < 0 ? -errno
 	               : result_of(syscall(SYS_keyctl, KEYCTL_READ, key, text, sizeof text, 0));
 }
 
 /* --- processes and namespaces of the host --- */
 
-static int see_processes(long unused)
+static int see_processes(void)
 {
 	const char *path = make_scratch();
 	char process[4096];
 
-	(void)unused;
 	if (mount("proc", path, "proc", 0, NULL) < 0)
 		return -errno;
 	(void)snprintf(process, sizeof process, "%s/%s/status", path, given("ATTACK_VICTIM"));
@@ -346,9 +336,8 @@ static int by_number(long root)
 	return result_of(open_by_handle_at((int)root, &file.handle, O_RDONLY | O_CLOEXEC));
 }
 
-static int dearer(long unused)
+static int dearer(void)
 {
-	(void)unused;
 	return write_at(AT_FDCWD, "/proc/self/oom_score_adj", "-500");
 }
 
@@ -401,7 +390,7 @@ const struct attack attack_building[] = {
 	ROW("share-writable", share_clear, MOUNT_ATTR_RDONLY),
 	ROW("share-set-id", share_clear, MOUNT_ATTR_NOSUID),
 	ROW("share-devices", share_clear, MOUNT_ATTR_NODEV),
-	ROW("share-device", share_device, 0),
+	{"share-device", ATTACK_BUILDER, .run = share_device},
 	ROW("file-of-root", file_of, ROOT),
 	ROW("file-of-other", file_of, OTHER),
 	ROW("give-to-root", give_to, ROOT),
@@ -410,26 +399,26 @@ const struct attack attack_building[] = {
 	ROW("secret-as-other", read_as, OTHER),
 	ROW("secret-anyway", read_anyway, ROOT),
 	ROW("secret-of-other-anyway", read_anyway, OTHER),
-	ROW("etc-as-root", etc_as_root, 0),
-	ROW("etc-anyway", etc_anyway, 0),
-	ROW("group-host-file", group_upwards, 0),
-	ROW("group-host-process", group_host_process, 0),
-	ROW("group-above", group_above, 0),
-	ROW("group-leave", group_leave, 0),
-	ROW("group-limit", group_limit, 0),
+	{"etc-as-root", ATTACK_BUILDER, .run = etc_as_root},
+	{"etc-anyway", ATTACK_BUILDER, .run = etc_anyway},
+	{"group-host-file", ATTACK_BUILDER, .run = group_upwards},
+	{"group-host-process", ATTACK_BUILDER, .run = group_host_process},
+	{"group-above", ATTACK_BUILDER, .run = group_above},
+	{"group-leave", ATTACK_BUILDER, .run = group_leave},
+	{"group-limit", ATTACK_BUILDER, .run = group_limit},
 	ROW("group-mount-limit", group_mount_limit, 2),
 	ROW("group1-mount-limit", group_mount_limit, 1),
 	ROW("peer-signal", peer, PEER_SIGNAL),
 	ROW("peer-descriptor", peer, PEER_DESCRIPTOR),
 	ROW("peer-namespace", peer, PEER_NAMESPACE),
 	ROW("peer-join", peer, PEER_JOIN),
-	ROW("own-program", own_program, 0),
-	ROW("session-key", session_key, 0),
-	ROW("see-processes", see_processes, 0),
+	{"own-program", ATTACK_BUILDER, .run = own_program},
+	{"session-key", ATTACK_BUILDER, .run = session_key},
+	{"see-processes", ATTACK_BUILDER, .run = see_processes},
 	ROW("owner-namespace", namespace_above, NS_GET_USERNS),
 	ROW("process-by-number", by_number, HANDLE_OF_PROCESS),
 	ROW("namespace-by-number", by_number, HANDLE_OF_NAMESPACE),
-	ROW("dearer", dearer, 0),
+	{"dearer", ATTACK_BUILDER, .run = dearer},
 	ROW("capable-again", capable_again, CAP_SYS_ADMIN),
 	{0},
 };

@@ -240,12 +240,11 @@ static int write_template(long which)
 	return write_something(paths[which]);
 }
 
-static int secret_link(long unused)
+static int secret_link(void)
 {
 	const char *to = shared("secret-link");
 	int r = result_of(link(shared("secret"), to));
 
-	(void)unused;
 	(void)unlink(to);
 	return r;
 }
@@ -256,11 +255,10 @@ static int inherited(long fd)
 	return result_of(fcntl((int)fd, F_GETFD));
 }
 
-static int host_path_upwards(long unused)
+static int host_path_upwards(void)
 {
 	char path[4096];
 
-	(void)unused;
 	(void)snprintf(path, sizeof path, "%s%s", shared("../../../../../../../.."),
 	               outside("secret"));
 	return try_read(path);
@@ -301,8 +299,8 @@ const struct attack attack_files[] = {
 	ROW("change-dev", change_template, TREE_DEV),
 	ROW("write-usr", write_template, TREE_USR),
 	ROW("write-etc", write_template, TREE_ETC),
-	ROW("secret-link", secret_link, 0),
+	{"secret-link", ATTACK_COMMAND, .run = secret_link},
 	ROW("inherited-descriptor", inherited, 9),
-	ROW("host-file-upwards", host_path_upwards, 0),
+	{"host-file-upwards", ATTACK_COMMAND, .run = host_path_upwards},
 	{0},
 };

@@ -45,11 +45,10 @@ static int clone3_one(long flag)
 	return result_of(pid);
 }
 
-static int join(long unused)
+static int join(void)
 {
 	int fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
 
-	(void)unused;
 	return fd < 0 ? -errno : result_of(setns(fd, CLONE_NEWUTS));
 }
 
@@ -63,29 +62,25 @@ static int unmount(long flags)
 	return result_of(umount2("/proc", (int)flags));
 }
 
-static int pivot(long unused)
+static int pivot(void)
 {
-	(void)unused;
 	return result_of(syscall(SYS_pivot_root, ".", "."));
 }
 
-static int pick(long unused)
+static int pick(void)
 {
-	(void)unused;
 	return result_of(fspick(AT_FDCWD, "/", FSPICK_CLOEXEC));
 }
 
-static int move(long unused)
+static int move(void)
 {
-	(void)unused;
 	return result_of(move_mount(AT_FDCWD, "/proc", AT_FDCWD, "/tmp", 0));
 }
 
-static int set_mount(long unused)
+static int set_mount(void)
 {
 	struct mount_attr attributes = {.attr_clr = MOUNT_ATTR_RDONLY};
 
-	(void)unused;
 	return result_of(mount_setattr(AT_FDCWD, "/proc", 0, &attributes, sizeof attributes));
 }
 
@@ -157,9 +152,8 @@ static int bits(long value)
 	return result_of(prctl(PR_SET_SECUREBITS, value, 0, 0, 0));
 }
 
-static int forget_no_new_privileges(long unused)
+static int forget_no_new_privileges(void)
 {
-	(void)unused;
 	/* it cannot be taken back, nor a filter removed: there is no call for it, only this
 	 * question */
 	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? -EPERM : 0;
@@ -198,14 +192,14 @@ const struct attack attack_kernel[] = {
 	ROW("unshare-time", unshare_one, CLONE_NEWTIME),
 	ROW("clone3-time", clone3_one, CLONE_NEWTIME),
 	ROW("unshare-several", unshare_one, CLONE_NEWNS | CLONE_NEWNET | CLONE_FS),
-	ROW("setns", join, 0),
+	{"setns", ATTACK_COMMAND, .run = join},
 	ROW("mount-bind", mount_bind, MS_BIND),
 	ROW("mount-propagation", mount_bind, MS_SHARED),
 	ROW("umount", unmount, MNT_DETACH),
-	ROW("pivot_root", pivot, 0),
-	ROW("fspick", pick, 0),
-	ROW("move_mount", move, 0),
-	ROW("mount_setattr", set_mount, 0),
+	{"pivot_root", ATTACK_COMMAND, .run = pivot},
+	{"fspick", ATTACK_COMMAND, .run = pick},
+	{"move_mount", ATTACK_COMMAND, .run = move},
+	{"mount_setattr", ATTACK_COMMAND, .run = set_mount},
 	ROW("keyctl", key_ring, KEYCTL_GET_KEYRING_ID),
 	ROW("request_key", key_request, 0),
 	ROW("tiocsti", terminal, TIOCSTI),
@@ -219,7 +213,7 @@ const struct attack attack_kernel[] = {
 	ROW("setfsuid", identity_fsuid, 0),
 	ROW("capset", raise_capability, CAP_CHOWN),
 	ROW("securebits", bits, SECBIT_KEEP_CAPS),
-	ROW("no-new-privileges", forget_no_new_privileges, 0),
+	{"no-new-privileges", ATTACK_COMMAND, .run = forget_no_new_privileges},
 	ROW("personality", persona, READ_IMPLIES_EXEC),
 	ROW("delete_module", call, SYS_delete_module),
 	ROW("init_module", call, SYS_init_module),

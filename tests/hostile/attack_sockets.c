@@ -26,12 +26,11 @@ static int netlink(long protocol)
 	return result_of(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, (int)protocol));
 }
 
-static int helper_socket(long unused)
+static int helper_socket(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	(void)unused;
 	if (fd < 0)
 		return -errno;
 	strncpy(address.sun_path, given("ATTACK_HELPER"), sizeof address.sun_path - 1);
@@ -39,13 +38,12 @@ static int helper_socket(long unused)
 }
 
 /* TEST-NET-1, RFC 5737: nobody is there, but a host with a route would send. */
-static int route_out(long unused)
+static int route_out(void)
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(0xc0000201)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	(void)unused;
 	return fd < 0 ? -errno
 	              : result_of(connect(fd, (const struct sockaddr *)&address, sizeof address));
 }
@@ -67,7 +65,7 @@ const struct attack attack_sockets[] = {
 	ROW("netlink-generic", netlink, NETLINK_GENERIC),
 	ROW("netlink-xfrm", netlink, NETLINK_XFRM),
 	ROW("netlink-uevent", netlink, NETLINK_KOBJECT_UEVENT),
-	ROW("helper-socket", helper_socket, 0),
-	ROW("route-out", route_out, 0),
+	{"helper-socket", ATTACK_COMMAND, .run = helper_socket},
+	{"route-out", ATTACK_COMMAND, .run = route_out},
 	{0},
 };
