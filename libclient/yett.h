@@ -52,7 +52,7 @@ extern "C" {
  * yett_check_version() accepts.
  */
 #define YETT_VERSION_MAJOR 0
-#define YETT_VERSION_MINOR 1
+#define YETT_VERSION_MINOR 2
 #define YETT_VERSION_PATCH 0
 #define YETT_VERSION_NUMBER \
 	(YETT_VERSION_MAJOR * 1000000 + YETT_VERSION_MINOR * 1000 + YETT_VERSION_PATCH)
