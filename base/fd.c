@@ -45,10 +45,12 @@ DIR *fd_entries(int directory)
 
 int fd_seal(int memfd)
 {
-	return fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) <
-	                       0
-	               ? -errno
-	               : 0;
+	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+
+	if (fcntl(memfd, F_ADD_SEALS, seals) == 0)
+		return 0;
+	/* EPERM: F_SEAL_SEAL is set already. */
+	return errno == EPERM && (fcntl(memfd, F_GET_SEALS) & seals) == seals ? 0 : -errno;
 }
 
 int fd_new_sealed(const char *name, const void *bytes, size_t length)

@@ -431,8 +431,8 @@ static int monitor_monitor_serve(struct monitor *m)
 		r = m->shut_ms ? error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0,
 		                           "the connection has ended")
 		               : supervisors_check_policy(m, &reply.answer.error);
-	if (r == 0 &&
-	    (act == ACT_KEY || (row->is_of_policy && !row->is_reported && m->acts_left-- == 0))) {
+	if (r == 0 && (act == ACT_KEY || act == ACT_READER ||
+	               (row->is_of_policy && !row->is_reported && m->acts_left-- == 0))) {
 		r = monitor_count(m, false, &reply.answer.error);
 		m->acts_left = r == 0 ? ACTS_OF_REQUEST : 0;
 	}
@@ -624,7 +624,7 @@ int monitor_serve(struct monitor *m, int socket)
 	if (error.code)
 		log_refusal(m, &error);
 	r = r < 0 ? r : begin_anew(m, &error);
-	m->named_reader = fd_close(m->named_reader);
+	m->named_reader = closing_fd(m->named_reader);
 	if (r == 0 && monitor_loop(m) < 0)
 		report_end(m);
 	/*

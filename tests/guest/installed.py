@@ -18,7 +18,7 @@ LSM = os.environ['YETT_GUEST_LSM']
 DEBS = os.path.join(yett.SOURCE, 'deb')
 CGROUP = '/sys/fs/cgroup/system.slice/yett-sandboxes.service'
 IDS = range(1879048192, 1879048192 + 4096 * 65536)
-PACKAGES = ['yett', 'yett-agent', 'libyett0', 'libyett-checkpoint0', 'libyett-workspace0', 'libyett-dev', 'yett-' + LSM]
+PACKAGES = ['yett', 'yett-agent', 'libyett1', 'libyett-checkpoint0', 'libyett-workspace0', 'libyett-dev', 'yett-' + LSM]
 
 
 def tool(*argv, check=True):

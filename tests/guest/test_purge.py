@@ -37,9 +37,9 @@ class Purge(installed.Case):
         self.assertEqual([name for name in packages if installed.tool('dpkg-query', '-W', name, check=False).code == 0], [])
         failed = installed.tool('systemctl', '--failed', '--plain', '--no-legend')
         self.assertEqual(failed.out, '')
-        installed.tool('dpkg', '--install', *installed.debs(['yett', 'libyett0']))
+        installed.tool('dpkg', '--install', *installed.debs(['yett', 'libyett1']))
         self.assertLessEqual(set(records), set(os.listdir('/var/log/yett')))
-        installed.tool('env', 'YETT_PURGE_RECORDS=1', 'dpkg', '--purge', 'yett', 'libyett0')
+        installed.tool('env', 'YETT_PURGE_RECORDS=1', 'dpkg', '--purge', 'yett', 'libyett1')
         self.assertEqual(left(), [])
 
 

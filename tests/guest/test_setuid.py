@@ -62,7 +62,7 @@ class Setuid(installed.Case):
         yett.wait_until(lambda: pattern in installed.tool('journalctl', '--no-pager', '-t', 'yett-helper', '--since', '-5min').out, 'the line')
 
     def test_an_upgrade_keeps_the_mode(self):
-        installed.tool('dpkg', '--install', *installed.debs(['yett', 'libyett0']))
+        installed.tool('dpkg', '--install', *installed.debs(['yett', 'libyett1']))
         found = os.stat(HELPER)
         self.assertEqual((stat.S_IMODE(found.st_mode), grp.getgrgid(found.st_gid).gr_name), (0o4750, 'yett'))
         installed.tool('systemctl', 'stop', 'yett.socket', 'yett.service')

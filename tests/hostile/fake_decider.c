@@ -445,6 +445,17 @@ SCRIPT(count_records_that_are_told)
 	return tell("told of records %" PRIu64 " times", passed, 0);
 }
 
+SCRIPT(count_readers_that_are_started)
+{
+	uint64_t passed = 0;
+
+	for (int i = 0; i < COUNTED; i++) {
+		passed += do_act(ACT_READER, "", 0) == 0;
+		close_fds();
+	}
+	return tell("got readers %" PRIu64 " times", passed, 0);
+}
+
 SCRIPT(count_sandboxes_that_are_made)
 {
 	const struct iovec parts[] = {{a.plan, offsetof(struct plan, steps) +

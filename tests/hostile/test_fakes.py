@@ -189,12 +189,13 @@ class Deciders(Neighboured):
         return int(re.search(r'captured: [a-z ]+ ([0-9]+) ', done.err)[1])
 
     def test_what_users_may_ask_for_in_a_minute_is_not_for_it_to_count(self):
-        """Each request has three acts besides that of its key, which it leaves out: the first four are of the honest one, and of none."""
-        records, sandboxes = 'count-records-that-are-told', 'count-sandboxes-that-are-made'
+        """Each request has three acts besides that of its key, which it leaves out: the first four are of the honest one, and of none. A reader counts as a request."""
+        records, sandboxes, readers = 'count-records-that-are-told', 'count-sandboxes-that-are-made', 'count-readers-that-are-started'
         self.assertEqual(self.counted(records), 40)  # all it asks for
+        self.assertEqual(self.counted(readers), 40)
         self.assertEqual(self.counted(sandboxes), 40)
         self.service.wait_no_leftovers()
-        for bounds, most in (('max_requests = 5', {records: 3 + 4 * 4, sandboxes: 3 + 4 * 4}), ('max_creations = 5', {records: 40, sandboxes: 5})):
+        for bounds, most in (('max_requests = 5', {records: 3 + 4 * 4, sandboxes: 3 + 4 * 4, readers: 4}), ('max_creations = 5', {records: 40, sandboxes: 5, readers: 40})):
             self.change_policy(before=FORBIDDEN + 'ceiling "few" { users = {"%s"} %s }\n' % (self.alice.name, bounds))
             for mode, passed in most.items():
                 with self.subTest(bounds, mode=mode):
@@ -521,7 +522,7 @@ class Compilers(yett.Case):
         self.assertEqual(self.sandbox('true').code, 0)
 
 
-# What yett-reader does, as a shell script; descriptor 0 is the monitor's.
+# What yett-reader does, as a shell script; descriptor 0 is a socket to the monitor, and later to the decider.
 READERS = [
     ('ends_at_once', 'exit 0'), ('is_killed', 'kill -9 $$'), ('hangs', 'exec sleep 1000'), ('says_too_little', 'echo much >&0; exec sleep 1000'),
     ('writes_garbage', 'head -c 65536 /dev/urandom >&0; exec sleep 1000'),

@@ -37,7 +37,7 @@ def run_program(body):
         program = os.path.join(folder, "x")
         # a library with a sanitizer in it needs a program that brings that one
         sanitize = [] if SANITIZERS == "none" else [f"-fsanitize={SANITIZERS}"]
-        result = run(*sanitize, "-x", "c", "-", "-x", "none", "-o", program, os.path.join(BUILD, "libclient", "libyett.so.0"),
+        result = run(*sanitize, "-x", "c", "-", "-x", "none", "-o", program, os.path.join(BUILD, "libclient", "libyett.so.1"),
                      f"-Wl,-rpath,{os.path.join(BUILD, 'libclient')}", source=f"#include <stdio.h>\n#include <yett.h>\nint main(void) {{ {body} }}\n")
         assert result.returncode == 0, result.stderr
         return subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()

@@ -27,7 +27,7 @@ HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, INIT, FI
 EXPLAIN, APPLY, DIFF = (os.path.join(BUILD, "helper", name) for name in ("yett-explain", "yett-apply", "yett-diff"))
 AUDIT = os.path.join(BUILD, "helper", "yett-audit")
 FRONT, DIALER, RESOLVER = (os.path.join(BUILD, "helper", name) for name in ("yett-front", "yett-dialer", "yett-resolver"))
-YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
+YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.1")
 CHECKPOINT = os.path.join(BUILD, "checkpoint", "libyett-checkpoint.so.0")
 WORKSPACE = os.path.join(BUILD, "workspace", "libyett-workspace.so.0")
 
@@ -264,7 +264,7 @@ class Programs(unittest.TestCase):
             self.assertEqual(len(programs.is_hardened(program)), 5)
 
     # (library, its header, the version of its symbols, which is one itself, the list of its package)
-    LIBRARIES = ((LIBYETT, "libclient/yett.h", "YETT_0", "libyett0.symbols"),
+    LIBRARIES = ((LIBYETT, "libclient/yett.h", "YETT_1", "libyett1.symbols"),
                  (CHECKPOINT, "checkpoint/yett-checkpoint.h", "YETT_CHECKPOINT_0", "libyett-checkpoint0.symbols"),
                  (WORKSPACE, "workspace/yett-workspace.h", "YETT_WORKSPACE_0", "libyett-workspace0.symbols"))
 
@@ -302,7 +302,7 @@ class Programs(unittest.TestCase):
                           if re.match(r"archive_read_support_(filter|format_(?!(gnu)?tar$))|BZ2_|lzma_|ZSTD_|inflate|xml", name)], [])
 
     def test_each_library_has_the_soname_of_its_first_interface(self):
-        self.assertEqual(programs.soname(LIBYETT), "libyett.so.0")
+        self.assertEqual(programs.soname(LIBYETT), "libyett.so.1")
         self.assertEqual(programs.soname(CHECKPOINT), "libyett-checkpoint.so.0")
         self.assertEqual(programs.soname(WORKSPACE), "libyett-workspace.so.0")
 

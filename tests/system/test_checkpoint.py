@@ -222,6 +222,9 @@ class Command(Stores):
         self.assertIn('install the package libyett-checkpoint0', done.err)
 
 
+VERSION = re.search(r"version: '(.*?)'", yett.read(os.path.join(yett.SOURCE, 'meson.build'))).group(1)
+
+
 class Refused(Stores):
     """Stores that cannot be used. Nothing of them is changed."""
 
@@ -333,7 +336,7 @@ class Refused(Stores):
     def test_a_newer_schema_is_refused(self):
         self.put('t', '', '--store', self.store)
         self.edit('PRAGMA user_version = 2')
-        self.assert_refused(f'the store {self.store} was made by a later version: it has the schema 2, and this library (0.1.0) knows 1')
+        self.assert_refused(f'the store {self.store} was made by a later version: it has the schema 2, and this library ({VERSION}) knows 1')
 
     def edit(self, sql):
         with contextlib.closing(sqlite3.connect(self.store, isolation_level=None)) as connection:

@@ -3,19 +3,14 @@
  * The fixed filters of our own programs: what libseccomp made of each row of the table, for all
  * numbers and the arguments that matter, against the row itself; and what some rows must not allow.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/fd.h"
 #include "programs/filters/filters.h"
 #include "programs/filters/table.h"
 #include "tests/support/bpf.h"
+#include "tests/support/testing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -203,9 +198,8 @@ static void check_all(const struct made *made)
 	}
 }
 
-static void each_filter_says_what_its_row_says(void **state)
+TEST(each_filter_says_what_its_row_says)
 {
-	(void)state;
 	for (size_t i = 0; i < filters_programs_count; i++)
 		for (size_t arch = 0; arch < ARRAY_SIZE(arches); arch++)
 			for (int variant = FILTERS_MUSL; variant <= FILTERS_SANITIZER; variant++) {
@@ -245,9 +239,8 @@ static struct bpf built_program(const char *name)
 	return (struct bpf){0};
 }
 
-static void what_is_built_is_made_of_the_table(void **state)
+TEST(what_is_built_is_made_of_the_table)
 {
-	(void)state;
 	assert_int_equal(ARRAY_SIZE(built), filters_programs_count);
 	for (size_t i = 0; i < ARRAY_SIZE(built); i++) {
 		struct bpf program = built_program(built[i].name);
@@ -265,9 +258,8 @@ static void what_is_built_is_made_of_the_table(void **state)
  * The kernel runs a filter once for each number when it is loaded. As a list, the largest of these
  * would need 40 instructions a number.
  */
-static void the_number_is_searched_for_in_a_tree(void **state)
+TEST(the_number_is_searched_for_in_a_tree)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(built); i++) {
 		struct bpf program = built_program(built[i].name);
 		size_t steps = 0, numbers = 470;
@@ -284,11 +276,10 @@ static void the_number_is_searched_for_in_a_tree(void **state)
 }
 
 /* However many calls a row has, in whatever order: each is found, and none between them is. */
-static void of_any_list_every_call_is_found_and_no_other(void **state)
+TEST(of_any_list_every_call_is_found_and_no_other)
 {
 	static const uint32_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 64, 100};
 
-	(void)state;
 	for (size_t n = 0; n < ARRAY_SIZE(counts); n++) {
 		char names[NUMBERS * 8] = "";
 		struct filters_program row = {"test", KILL, ERROR(ENOSYS), {{names}}};
@@ -310,20 +301,19 @@ static void of_any_list_every_call_is_found_and_no_other(void **state)
 	}
 }
 
-static void a_name_that_is_no_call_stops_the_build(void **state)
+TEST(a_name_that_is_no_call_stops_the_build)
 {
 	const struct filters_program row = {"test", KILL, KILL, {{"read wrote"}}};
 	struct sock_filter *code = NULL;
 	size_t count;
 
-	(void)state;
 	assert_int_equal(filters_make(&row, seccomp_arch_native(), FILTERS_MUSL, &code, &count),
 	                 -EINVAL);
 	assert_null(code);
 }
 
 /* What a compromised program would want, by the names of calls: none of them may have it. */
-static void none_may_start_reach_or_signal_another_process(void **state)
+TEST(none_may_start_reach_or_signal_another_process)
 {
 	static const long never[] = {SYS_execve, SYS_execveat,  SYS_clone,           SYS_clone3,
 	                             SYS_kill,   SYS_tgkill,    SYS_ptrace,          SYS_bind,
@@ -331,7 +321,6 @@ static void none_may_start_reach_or_signal_another_process(void **state)
 	                             SYS_prctl,  SYS_bpf,       SYS_io_uring_setup,  SYS_keyctl,
 	                             SYS_setuid, SYS_setresuid, SYS_process_vm_readv};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(built); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(never); j++) {
 			struct bpf program = built_program(built[i].name);
@@ -342,7 +331,7 @@ static void none_may_start_reach_or_signal_another_process(void **state)
 		}
 }
 
-static void arguments_are_judged_by_the_half_that_the_kernel_reads(void **state)
+TEST(arguments_are_judged_by_the_half_that_the_kernel_reads)
 {
 	static const int tcp = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 	const struct {
@@ -395,7 +384,6 @@ static void arguments_are_judged_by_the_half_that_the_kernel_reads(void **state)
 		{"apply", SYS_socket, {AF_UNIX, SOCK_STREAM}, KILL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct bpf program = built_program(rows[i].name);
 		struct seccomp_data data = {.nr = (int)rows[i].number, .arch = NATIVE_ARCH};
@@ -406,17 +394,4 @@ static void arguments_are_judged_by_the_half_that_the_kernel_reads(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_filter_says_what_its_row_says),
-		cmocka_unit_test(what_is_built_is_made_of_the_table),
-		cmocka_unit_test(the_number_is_searched_for_in_a_tree),
-		cmocka_unit_test(of_any_list_every_call_is_found_and_no_other),
-		cmocka_unit_test(a_name_that_is_no_call_stops_the_build),
-		cmocka_unit_test(none_may_start_reach_or_signal_another_process),
-		cmocka_unit_test(arguments_are_judged_by_the_half_that_the_kernel_reads),
-	};
-
-	return cmocka_run_group_tests_name("filters", tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL)

@@ -84,10 +84,11 @@ WITH_FIXTURE(the_names_of_a_user_are_those_of_the_account)
 	const struct passwd *user = getpwuid(geteuid());
 	const struct group *group = getgrgid(getegid());
 	const struct peer_names *names = &f->peer.names;
+	struct yett_error error = {0};
 
 	assert_non_null(user);
 	assert_non_null(group);
-	assert_int_equal(account_name(&f->account, &f->peer), 0);
+	assert_int_equal(account_name(&f->account, &f->peer, &error), 0);
 	assert_string_equal(names->user, user->pw_name);
 	assert_string_equal(names->home, user->pw_dir);
 	assert_string_equal(names->shell, user->pw_shell);
@@ -100,7 +101,7 @@ WITH_FIXTURE(one_that_was_killed_is_followed_by_another)
 	bool is_first;
 	pid_t pid;
 
-	assert_int_equal(account_name(&f->account, &f->peer), 0);
+	assert_int_equal(account_name(&f->account, &f->peer, &error), 0);
 	pid = f->program.pid;
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);

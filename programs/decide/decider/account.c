@@ -9,17 +9,18 @@
 
 #define DEADLINE_MS 10000 /* a home may be on a network file system */
 
-/* Has the monitor start another yett-reader. Returns 0 or -errno. */
-static int account_start(struct account *account)
+/* Has the monitor start another yett-reader. Returns 0, the monitor's error code, or -errno. */
+static int account_start(struct account *account, struct yett_error *error)
 {
 	struct decider_answer answer;
-	struct yett_error unused;
 	struct ask_fds fds = {-1, -1};
+	int r;
 
 	if (account->reader >= 0)
 		return 0;
-	if (ask(ACT_READER, NULL, 0, &answer, &fds, &unused) != 0)
-		return -ECONNRESET;
+	r = ask(ACT_READER, NULL, 0, &answer, &fds, error);
+	if (r != 0)
+		return r;
 	account->reader = fds.first;
 	account->is_new = true;
 	return account->reader >= 0 ? 0 : -(int)(answer.count ?: EPROTO);
@@ -55,13 +56,13 @@ static int account_take_answer(const struct account *account, struct peer *peer,
  * was idle is followed by another.
  */
 static int account_ask(struct account *account, struct peer *peer, const char *line,
-                       struct reader_answer *answer)
+                       struct reader_answer *answer, struct yett_error *error)
 {
 	const struct iovec question = {(void *)(uintptr_t)line, KEY_LINE_LENGTH};
 	int r = -EPIPE;
 
 	for (int attempt = 0; attempt < 2 && r == -EPIPE; attempt++) {
-		r = account_start(account);
+		r = account_start(account, error);
 		if (r == 0 && account->is_new)
 			r = account_take_answer(account, peer, answer);
 		if (r == 0)
@@ -70,28 +71,31 @@ static int account_ask(struct account *account, struct peer *peer, const char *l
 			r = program_ask(&(struct program){.socket = account->reader}, &question, 1);
 		if (r == 0 && line)
 			r = account_take_answer(account, peer, answer);
+		/* Descriptors may take long to close, so a socket with some stays until our exit.
+		 */
 		if (r < 0)
-			account->reader = fd_close(account->reader);
+			account->reader =
+				frame_peek_fds(account->reader) ? -1 : fd_close(account->reader);
 	}
 	return r;
 }
 
-int account_name(struct account *account, struct peer *peer)
+int account_name(struct account *account, struct peer *peer, struct yett_error *error)
 {
 	_cleanup_free_ struct reader_answer *answer = calloc(1, sizeof *answer);
 
 	if (!account->is_new && *peer->names.user)
 		return 0;
-	return answer ? account_ask(account, peer, NULL, answer) : -ENOMEM;
+	return answer ? account_ask(account, peer, NULL, answer, error) : -ENOMEM;
 }
 
 int account_find_key(struct account *account, struct peer *peer, const char line[KEY_LINE_LENGTH],
                      bool *ret_is_first, struct yett_error *error)
 {
 	_cleanup_free_ struct reader_answer *answer = calloc(1, sizeof *answer);
-	int r = answer ? account_ask(account, peer, line, answer) : -ENOMEM;
+	int r = answer ? account_ask(account, peer, line, answer, error) : -ENOMEM;
 
-	if (r < 0)
+	if (r != 0)
 		return r;
 	*ret_is_first = answer->is_first == 1;
 	if (answer->error.code)

@@ -21,15 +21,15 @@ struct account {
 };
 
 /*
- * Fills in the names, unless the peer has some. Returns 0, or -errno if yett-reader did not answer
- * well; then this function has closed the socket.
+ * Fills in the names, unless the peer has some. Returns 0, a code of the monitor, which may refuse
+ * another yett-reader, or -errno if yett-reader did not answer well and cannot be asked again.
  */
-_must_check_ int account_name(struct account *account, struct peer *peer);
+_must_check_ int account_name(struct account *account, struct peer *peer, struct yett_error *error);
 
 /*
  * Asks whether the user has enrolled the key of this line, after account_name(). Returns 0 if so,
  * or with `ret_is_first` if the user has enrolled no key yet; BAD_SIGNATURE or another code of
- * yett-reader; or -errno like account_name().
+ * yett-reader or the monitor; or -errno like account_name().
  */
 _must_check_ int account_find_key(struct account *account, struct peer *peer,
                                   const char line[KEY_LINE_LENGTH], bool *ret_is_first,

@@ -70,8 +70,10 @@ static int decider_verify_find_key(struct verify_context *context,
 	char line[KEY_LINE_LENGTH + 1];
 	struct decider_answer answer;
 	/* First, because the monitor records the program. */
-	int named = account_name(context->account, context->peer), r;
+	int named = account_name(context->account, context->peer, error), r;
 
+	if (named > 0)
+		return named;
 	key_text(key, line);
 	memcpy(wanted.line, line, sizeof wanted.line);
 	memcpy(wanted.program, context->peer->names.program, sizeof wanted.program);
