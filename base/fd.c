@@ -46,11 +46,13 @@ DIR *fd_entries(int directory)
 int fd_seal(int memfd)
 {
 	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	int set;
 
 	if (fcntl(memfd, F_ADD_SEALS, seals) == 0)
 		return 0;
-	/* EPERM: F_SEAL_SEAL is set already. */
-	return errno == EPERM && (fcntl(memfd, F_GET_SEALS) & seals) == seals ? 0 : -errno;
+	/* It may be sealed already. F_GET_SEALS fails with -1, which has every bit. */
+	set = fcntl(memfd, F_GET_SEALS);
+	return set >= 0 && (set & seals) == seals ? 0 : -EPERM;
 }
 
 int fd_new_sealed(const char *name, const void *bytes, size_t length)

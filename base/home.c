@@ -19,8 +19,9 @@ int home_find(char *out, size_t size, struct yett_error *error)
 	if (!home || home[0] != '/')
 		home = secure_getenv("HOME");
 	if (!home || home[0] != '/')
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                 "this user has no home directory to keep a key in");
+		return error_set(
+			error, YETT_E_NOT_FOUND, YETT_R_NONE,
+			"this user has no home directory: neither the user database nor HOME names one");
 	if ((size_t)snprintf(out, size, "%s", home) >= size)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 		                 "the path of the home directory is too long");

@@ -141,7 +141,8 @@ static int add_store(struct channel *channel, const struct yett_share *share, in
 			"more than the %d shares allowed: one that is copy-on-write counts twice",
 			MESSAGE_SHARES_MAX);
 	r = fds->workspace->prepare(
-		&(struct workspace_share){.source = source,
+		&(struct workspace_share){.size = sizeof(struct workspace_share),
+	                                  .source = source,
 	                                  .name = share->path ? share->path : target,
 	                                  .target = target,
 	                                  .is_found = share->store != NULL,

@@ -3,9 +3,9 @@
  * The functions that requests call for stores, which keep the changes of copy-on-write shares.
  *
  * libyett-workspace has these functions; a program passes them in yett_connect_options.workspace.
- * So libyett links and includes nothing of workspace/. This struct is an interface between two
- * shared libraries: it only grows, at its end. The functions run with the caller's privilege, on
- * directories of the caller.
+ * So libyett links and includes nothing of workspace/. The two structs are an interface between two
+ * shared libraries: they only grow, at their end, and each begins with its size. The functions run
+ * with the caller's privilege, on directories of the caller.
  */
 #pragma once
 
@@ -20,6 +20,7 @@ struct work;
 
 /* A copy-on-write share whose changes go to a store. */
 struct workspace_share {
+	size_t size;        /* of this struct in libyett */
 	int source;         /* descriptor of the directory that is shared; borrowed */
 	const char *name;   /* of the share, in errors */
 	const char *target; /* path inside */

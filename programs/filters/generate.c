@@ -39,6 +39,7 @@ static int generate_write(const char *path, const char *name, const struct sock_
                           size_t count)
 {
 	FILE *file = fopen(path, "w");
+	int failed;
 
 	if (!file)
 		return -1;
@@ -52,7 +53,8 @@ static int generate_write(const char *path, const char *name, const struct sock_
 		file,
 		"};\nconst struct sock_fprog filters_%s = {%zu, (struct sock_filter *)code};\n",
 		name, count);
-	return fclose(file);
+	failed = ferror(file);
+	return fclose(file) == 0 && !failed ? 0 : -1;
 }
 
 int main(int argc, char **argv)

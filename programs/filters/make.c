@@ -92,6 +92,10 @@ static int filters_export(scmp_filter_ctx context, FILE *file, struct sock_filte
 	}
 	rewind(file);
 	*ret_count = fread(code, sizeof *code, BPF_MAXINSNS, file);
+	if (ferror(file) || *ret_count == 0) {
+		free(code);
+		return -EIO;
+	}
 	*ret_code = code;
 	return 0;
 }

@@ -103,7 +103,7 @@ const struct filters_program filters_programs[] = {
 		 {"brk mmap munmap mremap madvise sysinfo"},
 		 /* memfds with lists and printed plans; random ids and challenges */
 		 {"memfd_create pread64 newfstatat getrandom"},
-		 {"fcntl"}, /* fd_seal, has_room */
+		 {"fcntl"}, /* fd_seal */
 		 /* explain_end: how the decoder ended */
 		 {"pidfd_open waitid"},
 		 END,

@@ -3,7 +3,7 @@
  * The state of the proxy (yett-front), and the interfaces between its parts.
  *
  * One process, one loop, no threads. Nothing in the loop blocks except epoll_wait(2). Runs without
- * privilege: lock_down() in proxy.c has dropped it.
+ * privilege: proxy_lock_down() in proxy.c has dropped it.
  */
 #pragma once
 

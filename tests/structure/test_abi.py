@@ -20,7 +20,7 @@ FOLDERS = {"libyett": "libclient", "libyett-checkpoint": "checkpoint", "libyett-
 
 
 def built(library):
-    return os.path.join(BUILD, FOLDERS[library], library + ".so.0")
+    return os.path.join(BUILD, FOLDERS[library], library + ".so")
 
 
 def described(library):

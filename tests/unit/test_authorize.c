@@ -1150,4 +1150,10 @@ WITH_DECIDE(a_message_that_is_no_request_is_refused)
 	refused(d, YETT_E_INVALID_REQUEST, "no request", "");
 }
 
+TEST(each_key_has_a_name)
+{
+	for (enum policy_key key = 0; key < POLICY_KEYS; key++)
+		assert_non_null(refuse_key_name(key));
+}
+
 TEST_MAIN(NULL, NULL)
