@@ -471,7 +471,7 @@ static const struct {
 	void (*begin)(struct call *call);
 } actions[] = {ACTIONS(ACTION)};
 
-/* Replaces the sandbox's name in the request by its id. */
+/* Checks that the sandbox is the agent's, and replaces its name in the request by its id. */
 static int name_by_id(struct call *call, struct yett_error *error)
 {
 	char id[YETT_ID_SIZE];

@@ -8,7 +8,10 @@
 #include "libclient/sandbox.h"
 #include "protocol/schema.h"
 
-/* bytes of arguments and variables in the packet; the rest goes into a memfd sent with it */
+/*
+ * The most bytes of arguments and variables in the packet. If there are more, the first
+ * FIRST_TEXTS_MAX bytes of arguments stay in the packet, and the rest goes into a memfd.
+ */
 #define PACKET_TEXTS_MAX 32768
 #define TEXT_HEAD        5 /* CBOR head of each text, at most */
 /*

@@ -215,8 +215,10 @@ int yett_relay_publish(struct yett_relay *relay, const char *address, uint16_t h
 	int fd, r;
 
 	if (net_address_parse(address ? address : "127.0.0.1", &parsed) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "%.60s is no address, such as 127.0.0.1 or ::1", address);
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"%.60s is not an IPv4 or IPv6 address, such as 127.0.0.1 or 2001:db8::1",
+			address);
 	if (port == 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "0 is no port of a sandbox");

@@ -140,8 +140,9 @@ int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 		                 "the sandbox ended because its processor time was used");
 	case YETT_ENDED_IDLE:
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
-		                 "the sandbox ended because it was idle");
+		return error_set(
+			error, YETT_E_NOT_RUNNING, YETT_R_NONE,
+			"the sandbox ended because no command ran in it for its idle time");
 	case YETT_ENDED_HELPER:
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE,
 		                 "the sandbox was ended by the helper");

@@ -16,7 +16,7 @@
 /* The most bytes of arguments and environment that execve(2) accepts: _STK_LIM / 4 * 3. */
 #define MESSAGE_TEXTS_MAX             (6 << 20)
 #define MESSAGE_WINDOW_MAX            65535 /* rows and columns: struct winsize, ioctl_tty(2) */
-#define MESSAGE_COMMAND_TEXT_MAX      511   /* of all arguments together, each with its NUL */
+#define MESSAGE_COMMAND_TEXT_MAX      511   /* bytes of arguments that init reports, with NULs */
 #define MESSAGE_COMMAND_ARGUMENTS_MAX 64
 #define MESSAGE_COMMANDS_MAX          16
 #define MESSAGE_METADATA_ITEMS_MAX    16

@@ -23,7 +23,7 @@ _must_check_ int review_check_paths(const char *subcommand, int count, char **pa
 
 /* A child process, and our ends of the pipes from it. */
 struct review {
-	/* The program, and the environment variable that may name another. */
+	/* yett-diff or yett-apply, and the environment variable that may name another program. */
 	const char *name, *variable;
 	char *const *first; /* the first arguments; NULL stands for the number of a pipe */
 	size_t first_count;

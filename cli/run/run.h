@@ -3,7 +3,7 @@
  * `yett run` runs one command in a sandbox, with the caller's streams and signals, and returns its
  * exit code. `yett shell` runs a shell.
  *
- * Runs as the caller. Everything that needs privilege is behind libyett.
+ * Runs as the caller. The helper does everything that needs privilege.
  */
 #pragma once
 

@@ -54,7 +54,8 @@ int again_prepare(struct run *run, struct session *ret_session)
 		run->error = why;
 		return r;
 	}
-	if (r && r != YETT_E_NOT_FOUND) /* the helper reports an invalid name */
+	if (r &&
+	    r != YETT_E_NOT_FOUND) /* NOT_FOUND: the name is invalid, which the helper reports */
 		output_note("the sandbox cannot be suspended: %s", why.message);
 	return 0;
 }

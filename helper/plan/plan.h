@@ -30,35 +30,35 @@
 #define PLAN_ID_SIZE   17 /* 16 hexadecimal digits and a NUL */
 
 /* X(NAME, "name in output and errors"), in the order in which a plan has them. */
-#define PLAN_STEPS(X)                                                                           \
-	X(SLOT, "slot")     /* one of the sandboxes that the grant allows the user */           \
-	X(CGROUP, "cgroup") /* SANDBOX below the user's cgroup, with its limits */              \
-	X(IDS, "ids")       /* a private range of host ids */                                   \
-	/* its id map; below it the user namespace of commands, which allows no further ones */ \
-	X(USER_NAMESPACE, "user-namespace")                                                     \
-	X(TEMPLATE, "template") /* enter the profile's mount namespace */                       \
-	/* new mount, pid, ipc, uts and cgroup namespaces; network, unless PLAN_NETWORK_HOST */ \
-	X(NAMESPACES, "namespaces")                                                             \
-	X(ROOT, "root") /* the sandbox's tmpfs, with the template's trees on it */              \
-	X(PROC, "proc")                                                                         \
-	X(DEVPTS, "devpts")                                                                     \
-	X(SYS, "sys")         /* its cgroups, read-only; the number of its processors */        \
-	X(ETC, "etc")         /* the sandbox's passwd and group files */                        \
-	X(UNMOUNT, "unmount") /* unmounts a share of a running sandbox */                       \
-	X(REFRESH, "refresh") /* an overlay of a running sandbox reads its layers again */      \
-	X(TMPFS, "tmpfs")                                                                       \
-	X(SHARE, "share") /* a client's descriptor, cloned, private, id-mapped */               \
-	X(HOST, "host")   /* the same for a path that the policy names */                       \
-	/* a path inside, made a mount point, so that nobody can rename or remove it */         \
-	X(PIN, "pin")                                                                           \
-	X(READ_ONLY, "read-only") /* a path inside, made read-only */                           \
-	X(MASK, "mask")           /* a path inside, hidden */                                   \
-	X(LOOPBACK, "loopback")   /* brings up lo */                                            \
-	/* makes all addresses local, so that yett-front gets the connections */                \
-	X(NETWORK, "network")                                                                   \
-	X(HOSTNAME, "hostname")                                                                 \
-	/* drops the capabilities of building and enters the user namespace of commands */      \
-	X(IDENTITY, "identity")                                                                 \
+#define PLAN_STEPS(X)                                                                            \
+	X(SLOT, "slot")     /* one of the sandboxes that the grant allows the user */            \
+	X(CGROUP, "cgroup") /* SANDBOX below the user's cgroup, with its limits */               \
+	X(IDS, "ids")       /* a private range of host ids */                                    \
+	/* its id map; below it that of commands, which allows others only with nested_userns */ \
+	X(USER_NAMESPACE, "user-namespace")                                                      \
+	X(TEMPLATE, "template") /* enter the profile's mount namespace */                        \
+	/* new mount, pid, ipc, uts and cgroup namespaces; network, unless PLAN_NETWORK_HOST */  \
+	X(NAMESPACES, "namespaces")                                                              \
+	X(ROOT, "root") /* the sandbox's tmpfs, with the template's trees on it */               \
+	X(PROC, "proc")                                                                          \
+	X(DEVPTS, "devpts")                                                                      \
+	X(SYS, "sys")         /* its cgroups, read-only; the number of its processors */         \
+	X(ETC, "etc")         /* the sandbox's passwd and group files */                         \
+	X(UNMOUNT, "unmount") /* unmounts a share of a running sandbox */                        \
+	X(REFRESH, "refresh") /* an overlay of a running sandbox reads its layers again */       \
+	X(TMPFS, "tmpfs")                                                                        \
+	X(SHARE, "share") /* a client's descriptor, cloned, private, id-mapped */                \
+	X(HOST, "host")   /* the same for a path that the policy names */                        \
+	/* a path inside, made a mount point, so that nobody can rename or remove it */          \
+	X(PIN, "pin")                                                                            \
+	X(READ_ONLY, "read-only") /* a path inside, made read-only */                            \
+	X(MASK, "mask")           /* a path inside, hidden */                                    \
+	X(LOOPBACK, "loopback")   /* brings up lo */                                             \
+	/* makes all addresses local, so that yett-front gets the connections */                 \
+	X(NETWORK, "network")                                                                    \
+	X(HOSTNAME, "hostname")                                                                  \
+	/* drops the capabilities of building and enters the user namespace of commands */       \
+	X(IDENTITY, "identity")                                                                  \
 	X(INIT, "init") /* yett-init serves, with the label of commands */
 
 enum plan_step_kind {

@@ -45,8 +45,7 @@ bool lockdown_limits(const struct lockdown_limit *limits, size_t count);
 
 /*
  * Returns whether this process is a root that can change its ids: it has CAP_SETUID, CAP_SETGID and
- * CAP_SETPCAP. The root of a container may lack them. Then no sandboxes are built for it either,
- * and it serves nobody but itself.
+ * CAP_SETPCAP. The root of a container may lack them; yett-rootless then serves it, and only it.
  */
 bool lockdown_can_leave_root(void);
 

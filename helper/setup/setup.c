@@ -376,9 +376,10 @@ static bool has_shares(const struct plan *plan)
 }
 
 /*
- * The client's mounts end with init: nobody else waits for the client's file systems, and they are
- * free when the client hears of the end. Overlays are different, since unmounting takes longer the
- * more names were seen through them: let_go_of_mounts().
+ * Closes mount_ns if the plan has shares and no overlay: the exit of init then unmounts the shares.
+ * So the supervisor never waits for a client's file system, and the shares are free when the client
+ * hears of the end. Keeps mount_ns for overlays, since unmounting takes longer the more names were
+ * seen through them: let_go_of_mounts().
  */
 static void mind_mounts(struct setup *setup, const struct plan *plan)
 {

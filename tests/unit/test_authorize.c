@@ -1086,7 +1086,7 @@ WITH_DECIDE(a_relay_is_what_the_grant_has)
 		{"/run/user/1000/", NULL, "does not allow the socket", "sockets += "},
 		{"/run/s/t", NULL, "does not allow the socket", "sockets += "},
 		{"/run", NULL, "does not allow the socket", "sockets += "},
-		{"run/s", NULL, "the path of a socket is absolute", ""},
+		{"run/s", NULL, "the path of a socket must be absolute", ""},
 		{"/run/docker.sock", NULL,
 	         "the socket (access to it gives root on the host) /run/docker.sock",
 	         "sockets += "},

@@ -8,7 +8,10 @@
 #include "base/fd.h"
 #include "workspace/diff/protect.h"
 
-/* Returns the offset of the beginning of the name that is `names` names before the one at `at`. */
+/*
+ * Returns the offset where the name begins that is `names` names before the name that contains
+ * offset `at`.
+ */
 static size_t ways_go_back(const char *path, size_t at, unsigned names)
 {
 	while (at > 0 && path[at - 1] != '/')

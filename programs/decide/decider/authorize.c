@@ -646,7 +646,7 @@ static int relay_socket(const struct decision *decision, const char *path, struc
 
 	if (path[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "the path of a socket is absolute");
+		                 "the path of a socket must be absolute");
 	if (!decision->profile->shares)
 		return refuse_shares(decision->profile, error);
 	for (size_t i = 0; i < allowed->count; i++)

@@ -199,7 +199,7 @@ static int check_host_network(const struct settings_profile *written, struct yet
 		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
 		                "%s:%u: the profile '%s' has the network host, in which '%s' %s",
 		                place->file, place->line, profile->name, keys[i].key, keys[i].why);
-		error_mend(error, "%s = %s in profile '%s', or network = open", keys[i].key,
+		error_mend(error, "write %s = %s in profile '%s', or network = open", keys[i].key,
 		           keys[i].without, profile->name);
 		return YETT_E_INVALID_REQUEST;
 	}
@@ -289,7 +289,7 @@ static int check_grant(struct settings_grant *written, struct yett_error *error)
 			written->deny.places[0], grant->name,
 			"denies this, and allows the network host, in which nothing is denied",
 			error);
-		error_mend(error, "deny = {} or network = open in grant '%s'", grant->name);
+		error_mend(error, "write deny = {} or network = open in grant '%s'", grant->name);
 		return YETT_E_INVALID_REQUEST;
 	}
 	return 0;

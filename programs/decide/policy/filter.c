@@ -186,7 +186,7 @@ static bool has_tail(const struct range *range, const struct range *tail)
 	       (range->verdict->rules & -(rules & -rules)) == rules;
 }
 
-/* The longest tail of `range` that was already written; NULL: none. */
+/* The written range with the longest list of rules that ends the list of `range`; NULL: none. */
 static const struct range *find_tail(const struct emitter *emitter, const struct range *range)
 {
 	const struct range *longest = NULL;
