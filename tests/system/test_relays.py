@@ -218,7 +218,7 @@ class Ports(Relays):
         for address in ('localhost', '1', '::1'):
             with self.subTest(address):
                 self.assert_refused(self.sandbox('true', options=['--publish', '[%s]:0:80' % address]), *(
-                    (0,) if address == '::1' else (125, address + ' is no address')))
+                    (0,) if address == '::1' else (125, address + ' is not an IPv4 or IPv6 address')))
 
     def test_what_is_no_port_is_refused(self):
         for text in ('80', ':80', '8080:', '8080:0', '70000:80', '8080:70000', '::1:8080:80', '[::1]8080:80', '[]:8080:80', 'x:y'):

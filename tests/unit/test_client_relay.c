@@ -156,8 +156,8 @@ WITH_PEER(what_cannot_be_published_is_refused_before_anybody_is_asked)
 		const char *address;
 		uint16_t host_port, port;
 		const char *message;
-	} cases[] = {{"localhost", 8080, 80, "localhost is no address"},
-	             {"127.1", 8080, 80, "127.1 is no address"},
+	} cases[] = {{"localhost", 8080, 80, "localhost is not an IPv4 or IPv6 address"},
+	             {"127.1", 8080, 80, "127.1 is not an IPv4 or IPv6 address"},
 	             {NULL, 80, 80, "port 80 is privileged"},
 	             {NULL, 1023, 80, "port 1023 is privileged"},
 	             {NULL, 8080, 0, "0 is no port"}};
