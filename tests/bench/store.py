@@ -59,7 +59,8 @@ def discard_all(yett):
         works = json.loads(run(yett, 'work', 'list', '--json'))['result']['works']
         if not any(work['used'] for work in works):
             break
-    run(yett, 'discard', '--yes', *[work['id'] for work in works])
+    if works:  # a run that changed nothing leaves none
+        run(yett, 'discard', '--yes', *[work['id'] for work in works])
 
 
 def main():
