@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/fd.h"
+#include "cli/changes/work.h"
 
 #define FROZEN_MAX (STORE_LAYERS_MAX - 1)
 
@@ -70,14 +71,11 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 {
 	_cleanup_fd_ int directory =
 		open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int upper;
+	int upper, r = work_check_complete(work, error);
 
 	*ret_store = (struct store){.hidden = -1, .source = -1};
-	if (!work->is_complete)
-		return error_set(
-			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			"the store %s does not say yet which directory it is for: its sandbox is still being made, or could not be made",
-			work->id);
+	if (r)
+		return r;
 	upper = directory < 0 ? -errno : cli_store_open_below(directory, "upper");
 	if (upper < 0)
 		return cli_store_fail(work, "upper", upper, error);

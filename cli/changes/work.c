@@ -324,17 +324,22 @@ int work_choose(const char *named, struct yett_work_list **ret_list,
 	return r;
 }
 
+int work_check_complete(const struct yett_work *work, struct yett_error *error)
+{
+	if (work->is_complete)
+		return 0;
+	return error_set(
+		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		"the store %s does not say yet which directory it is for: its sandbox is still being made, or could not be made",
+		work->id);
+}
+
 int work_choose_complete(const char *named, struct yett_work_list **ret_list,
                          const struct yett_work **ret_work, struct yett_error *error)
 {
 	int r = work_choose(named, ret_list, ret_work, error);
 
-	if (r || (*ret_work)->is_complete)
-		return r;
-	return error_set(
-		error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		"the store %s does not say yet which directory it is for: its sandbox is still being made, or could not be made",
-		(*ret_work)->id);
+	return r ? r : work_check_complete(*ret_work, error);
 }
 
 int work_find_places(const char *named, char ret_id[YETT_ID_SIZE], char **ret_source,

@@ -26,6 +26,9 @@ int discard_main(const struct subcommand *self, int argc, char **argv);
 _must_check_ int work_choose(const char *named, struct yett_work_list **ret_list,
                              const struct yett_work **ret_work, struct yett_error *error);
 
+/* Returns 0, or YETT_E_INVALID_REQUEST: the store does not say which directory it is about. */
+_must_check_ int work_check_complete(const struct yett_work *work, struct yett_error *error);
+
 /*
  * As work_choose(). YETT_E_INVALID_REQUEST also if the store is incomplete, and so does not say
  * which directory it is about.
