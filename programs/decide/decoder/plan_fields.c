@@ -8,33 +8,34 @@ struct limit_field {
 	const char *words; /* for people; what does not begin a new item begins with a space */
 	size_t offset;     /* in struct plan_limits */
 	char *(*format)(uint64_t value, char out[UNITS_TEXT_SIZE]);
-	uint64_t omitted; /* for people: a field of OMIT is left out if it has this value */
 	unsigned fields;
+	bool may_be_omitted;
+	uint64_t omitted;
 };
 
-#define OMIT (1U << 31)
-#define FIELD(member, words, format, omitted, fields)                                         \
-	{                                                                                     \
-#member, words, offsetof(struct plan_limits, member), format, omitted, fields \
+/* The last arguments are further members of struct limit_field, if any. */
+#define FIELD(member, words, unit, fields, ...)                                                    \
+	{                                                                                          \
+#member, words, offsetof(struct plan_limits, member), units_format_##unit, fields, \
+			##__VA_ARGS__                                                              \
 	}
 #define SHARED (PLAN_FIELDS_SUM | PLAN_FIELDS_CGROUP)
+/* For people, the field is left out if it has this value. */
+#define OMIT(value) .may_be_omitted = true, .omitted = (value)
 
 static const struct limit_field limit_fields[] = {
-	FIELD(memory_bytes, "memory", units_format_size, 0, SHARED),
-	FIELD(cpu_millis, "cpus", units_format_cpus, 0, SHARED),
-	FIELD(cpu_weight, "weight", units_format_number, 0, PLAN_FIELDS_CGROUP),
-	FIELD(pids, "pids", units_format_number, 0, SHARED),
-	FIELD(files, "files", units_format_number, 0, PLAN_FIELDS_PROCESS),
-	FIELD(file_bytes, "file-size", units_format_size, 0, PLAN_FIELDS_PROCESS),
-	FIELD(cpu_seconds, "cpu-time", units_format_number, 0, PLAN_FIELDS_PROCESS),
-	FIELD(stack_bytes, "stack", units_format_size, 0, PLAN_FIELDS_PROCESS),
-	FIELD(stack_max_bytes, " of at most", units_format_size, 0, PLAN_FIELDS_PROCESS),
-	FIELD(core_bytes, "core files", units_format_size, PLAN_CORE_NONE,
-              PLAN_FIELDS_PROCESS | OMIT),
-	FIELD(io_read_bytes, "of each disk a second read", units_format_size, 0,
-              PLAN_FIELDS_CGROUP | OMIT),
-	FIELD(io_write_bytes, "of each disk a second written", units_format_size, 0,
-              PLAN_FIELDS_CGROUP | OMIT),
+	FIELD(memory_bytes, "memory", size, SHARED),
+	FIELD(cpu_millis, "cpus", cpus, SHARED),
+	FIELD(cpu_weight, "weight", number, PLAN_FIELDS_CGROUP),
+	FIELD(pids, "pids", number, SHARED),
+	FIELD(files, "files", number, PLAN_FIELDS_PROCESS),
+	FIELD(file_bytes, "file-size", size, PLAN_FIELDS_PROCESS),
+	FIELD(cpu_seconds, "cpu-time", number, PLAN_FIELDS_PROCESS),
+	FIELD(stack_bytes, "stack", size, PLAN_FIELDS_PROCESS),
+	FIELD(stack_max_bytes, " of at most", size, PLAN_FIELDS_PROCESS),
+	FIELD(core_bytes, "core files", size, PLAN_FIELDS_PROCESS, OMIT(PLAN_CORE_NONE)),
+	FIELD(io_read_bytes, "of each disk a second read", size, PLAN_FIELDS_CGROUP, OMIT(0)),
+	FIELD(io_write_bytes, "of each disk a second written", size, PLAN_FIELDS_CGROUP, OMIT(0)),
 };
 
 static uint64_t limit_value(const struct plan_limits *limits, const struct limit_field *field)
@@ -62,7 +63,7 @@ void plan_fields_print_limits(FILE *to, const struct plan_limits *limits, unsign
 		uint64_t value = limit_value(limits, field);
 		char text[UNITS_TEXT_SIZE];
 
-		if (!(field->fields & fields) || (field->fields & OMIT && value == field->omitted))
+		if (!(field->fields & fields) || (field->may_be_omitted && value == field->omitted))
 			continue;
 		(void)fprintf(to, "%s%s %s", is_first || *field->words == ' ' ? "" : ", ",
 		              field->words, value ? field->format(value, text) : "unlimited");
